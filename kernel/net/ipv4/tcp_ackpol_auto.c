@@ -14,13 +14,15 @@
  *     eight in a round trip), and because its window grows with ACKs
  *   - an ACK for its last data when it waits for that, after a short silence
  *
- * The RTT without queues is the shortest seen.  So the ACK is sent
+ * The RTT without queues is the shortest seen on the path.  While data waits in
+ * queues, the rate is that of the path; if it falls by a quarter, the path may
+ * have changed, and the shortest RTT is measured again.  So the ACK is sent
  *
  *   RTT below 2 ms, slow start,    as without a policy
  *   fewer than 16 segments in T,
  *   mostly gaps of T or longer,
- *   time in queues below 2 ms or
- *   RTT / 16
+ *   time in queues at most 3 ms or
+ *   RTT * 3 / 32
  *   at most one full segment       by the delayed ACK timer
  *   otherwise                      on the first arrival after T, or with 1/4 of
  *                                  the data of a round trip
@@ -55,6 +57,20 @@ static struct tcp_ackpol_ops tcp_auto;
 static const struct tcp_auto_params *tcp_auto_params(const struct sock *sk)
 {
 	return tcp_ackpol_params(sk, &tcp_auto);
+}
+
+/* On a connection that exists, data may wait in queues already; in the handshake
+ * it did not. If that was long ago, the path may have changed since. srtt_us is 0
+ * before the handshake, while rtt_min may be that of an earlier connection.
+ */
+static void tcp_auto_init(struct sock *sk)
+{
+	struct tcp_auto *state = tcp_ackpol_priv(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->srtt_us &&
+	    tcp_jiffies32 - tp->rtt_min.s[0].t < TCP_AUTO_RECENT_S * HZ)
+		state->min_rtt_us = tcp_min_rtt(tp);
 }
 
 /* Not inlined: once per round trip, while tcp_auto_ack_sent() runs for each ACK */
@@ -134,6 +150,7 @@ static struct tcp_ackpol_ops tcp_auto __read_mostly = {
 	.data_recv	= tcp_auto_data_recv,
 	.ack_sent	= tcp_auto_ack_sent,
 	.get_info	= tcp_auto_get_info,
+	.init		= tcp_auto_init,
 	.params		= tcp_auto_param_list,
 	.defaults	= (const int *)&tcp_auto_default,
 	.nr_params	= ARRAY_SIZE(tcp_auto_param_list),

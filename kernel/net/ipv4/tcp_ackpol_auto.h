@@ -35,6 +35,16 @@
 /* With fewer segments per interval there is little to save: GRO merges as many */
 #define TCP_AUTO_MIN_SEGS	16
 
+/* Rounds in the moving average of the rate */
+#define TCP_AUTO_MEAN_ROUNDS	16
+
+/* Rounds without growth after which the average is the rate of the path */
+#define TCP_AUTO_STEADY_ROUNDS	\
+	(TCP_AUTO_FLAT_ROUNDS + 2 * TCP_AUTO_MEAN_ROUNDS)
+
+/* TCP's own minimum RTT may be that of another path if it is older */
+#define TCP_AUTO_RECENT_S	10
+
 /* A sender whose connection was idle for its retransmission timeout starts
  * again with slow start (RFC 5681, 4.1).
  */
@@ -59,14 +69,17 @@ struct tcp_auto_params {
  * @bytes_per_ms: highest rate of a round, as a reference for growth
  * @received: segments received since slow start may have begun; if it wraps
  *	around, a few more ACKs are sent
- * @flat_rounds: rounds since the rate last grew by a quarter
- * @min_rtt_us: shortest round trip time, 0 if unknown
+ * @mean_per_ms: moving average of the rate
+ * @highest_per_ms: the highest such average on this path, 0 until it is known
+ * @min_rtt_us: shortest round trip time on this path, 0 if unknown
  * @interval_us: from the first segment to its ACK, 0: as TCP without a policy
  * @pause_us: silence after which the ACK is sent
  * @latest_us: from the first segment to the ACK if nothing more arrives
  * @last_seq: rcv_nxt at the last arrival
  * @wait_us: the interval that the path permits, @interval_us unless that is 0
  * @gaps_us: time in the current round without arrivals for @wait_us or longer
+ * @flat_rounds: rounds since the rate last grew by a quarter, at most
+ *	%TCP_AUTO_STEADY_ROUNDS
  * @is_bursty: such gaps were half of the last round or more
  */
 struct tcp_auto {
@@ -75,7 +88,8 @@ struct tcp_auto {
 	u32 round_bytes;
 	u32 bytes_per_ms;
 	u32 received;
-	u32 flat_rounds;
+	u32 mean_per_ms;
+	u32 highest_per_ms;
 	u32 min_rtt_us;
 	u32 interval_us;
 	u32 pause_us;
@@ -83,13 +97,17 @@ struct tcp_auto {
 	u32 last_seq;
 	u32 wait_us;
 	u32 gaps_us;
+	u8 flat_rounds;
 	bool is_bursty;
 };
 
 /* The sender may be in slow start: at the start, and after a pause */
 static inline void tcp_auto_start(struct tcp_auto *state)
 {
-	*state = (struct tcp_auto){ .min_rtt_us = state->min_rtt_us };
+	*state = (struct tcp_auto){
+		.min_rtt_us = state->min_rtt_us,
+		.highest_per_ms = state->highest_per_ms,
+	};
 }
 
 /* Data arrived, in order or not, @gap_us after the data before. For the first data
@@ -133,6 +151,27 @@ static inline bool __must_check tcp_auto_arrival(struct tcp_auto *state,
 	return rtt_us && now_us - state->round_us >= rtt_us;
 }
 
+/* May the sender be in slow start? */
+static inline bool tcp_auto_may_grow(const struct tcp_auto *state)
+{
+	return state->flat_rounds < TCP_AUTO_FLAT_ROUNDS;
+}
+
+/* Average the rate of rounds after slow start */
+static inline void tcp_auto_average(struct tcp_auto *state, u32 bytes_per_ms)
+{
+	if (tcp_auto_may_grow(state)) {
+		state->mean_per_ms = bytes_per_ms;
+		return;
+	}
+
+	state->mean_per_ms += bytes_per_ms / TCP_AUTO_MEAN_ROUNDS -
+			      state->mean_per_ms / TCP_AUTO_MEAN_ROUNDS;
+	if (state->flat_rounds == TCP_AUTO_STEADY_ROUNDS)
+		state->highest_per_ms = max(state->highest_per_ms,
+					    state->mean_per_ms);
+}
+
 /* Measure the round that ended, and start the next one.
  *
  * In slow start the rate doubles with each round until the path is full. The
@@ -150,9 +189,10 @@ static inline void tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
 	if (bytes_per_ms > state->bytes_per_ms + state->bytes_per_ms / 4) {
 		state->bytes_per_ms = bytes_per_ms;
 		state->flat_rounds = 0;
-	} else if (state->flat_rounds < TCP_AUTO_FLAT_ROUNDS) {
+	} else if (state->flat_rounds < TCP_AUTO_STEADY_ROUNDS) {
 		state->flat_rounds++;
 	}
+	tcp_auto_average(state, bytes_per_ms);
 	state->round_bytes = div64_u64((u64)bytes * rtt_us, us);
 	state->is_bursty = state->gaps_us >= us / 2;
 	state->gaps_us = 0;
@@ -160,10 +200,25 @@ static inline void tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
 	state->round_seq = rcv_nxt;
 }
 
-/* May the sender be in slow start? */
-static inline bool tcp_auto_may_grow(const struct tcp_auto *state)
+/* Did the path change?
+ *
+ * While data waits in queues, the rate is that of the path. If it falls to less
+ * than three quarters, either the path has become slower, which includes others
+ * who share it; or its RTT has become longer or the window smaller (as when BBR
+ * probes for the RTT), and no data waits any more. The RTT is then that of the path.
+ * For a slower path it is too long, so more ACKs are sent, until it falls.
+ */
+static inline void tcp_auto_check_path(struct tcp_auto *state, u32 rtt_us)
 {
-	return state->flat_rounds < TCP_AUTO_FLAT_ROUNDS;
+	if (state->flat_rounds < TCP_AUTO_STEADY_ROUNDS ||
+	    state->mean_per_ms >= state->highest_per_ms -
+				  state->highest_per_ms / 4)
+		return;
+
+	state->bytes_per_ms = state->mean_per_ms;
+	state->highest_per_ms = 0;
+	state->flat_rounds = 0;
+	state->min_rtt_us = rtt_us;
 }
 
 /* The shortest time from the first segment to its ACK, and the shortest silence */
@@ -172,6 +227,17 @@ tcp_auto_min_interval_us(const struct tcp_auto_params *params, u32 rtt_us)
 {
 	return min_t(u32, READ_ONCE(params->min_interval_us),
 		     rtt_us / TCP_AUTO_MIN_INTERVALS);
+}
+
+/* Data that waits for this long hardly waits in queues: the aggregate in which it
+ * is sent takes about as long.
+ */
+static inline u32 tcp_auto_empty_us(const struct tcp_auto_params *params,
+				    u32 rtt_us)
+{
+	u32 interval_us = tcp_auto_min_interval_us(params, rtt_us);
+
+	return interval_us + interval_us / 2;
 }
 
 /* Time that data waits in queues */
@@ -210,12 +276,12 @@ static inline bool tcp_auto_like_default(const struct tcp_auto *state,
 	return rtt_us < TCP_AUTO_MIN_RTT_US ||
 	       tcp_auto_may_grow(state) || state->is_bursty ||
 	       tcp_auto_queue_us(rtt_us, state->min_rtt_us) <=
-	       tcp_auto_min_interval_us(params, rtt_us) ||
+	       tcp_auto_empty_us(params, rtt_us) ||
 	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
 }
 
-/* Decide how long ACKs wait in the next round.
+/* After a round, decide how long ACKs wait in the next one.
  *
  * A silence is the end of the data, or the sender waits for the ACK. With a
  * queue that doubles the RTT a sender does not wait; if nothing arrives for a
@@ -225,9 +291,10 @@ static inline void tcp_auto_decide(struct tcp_auto *state,
 				   const struct tcp_auto_params *params,
 				   u32 mss, u32 rtt_us)
 {
-	u32 interval_us = tcp_auto_interval_us(params, rtt_us,
-					       state->min_rtt_us);
+	u32 interval_us;
 
+	tcp_auto_check_path(state, rtt_us);
+	interval_us = tcp_auto_interval_us(params, rtt_us, state->min_rtt_us);
 	state->wait_us = interval_us;
 	if (tcp_auto_like_default(state, params, interval_us, mss, rtt_us))
 		interval_us = 0;

@@ -119,15 +119,15 @@ static void test_short_rtt_has_linux_rule(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
-/* The shortest interval is 1.25 ms, a sixteenth of the round trip */
+/* A sixteenth of the round trip is 1.25 ms, half as much again 1.875 ms */
 static void test_empty_queue_has_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	run.state.min_rtt_us = RTT_US - 1251;
+	run.state.min_rtt_us = RTT_US - 1876;
 	run_round(&run, 300);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run.state.min_rtt_us = RTT_US - 1250;
+	run.state.min_rtt_us = RTT_US - 1875;
 	run_round(&run, 300);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 	run.state.min_rtt_us = RTT_US + 1;
@@ -271,6 +271,75 @@ static void test_shortest_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US - 1);
 }
 
+/* Rounds of @count segments, @rounds of them */
+static void run_rounds(struct tcp_auto_run *run, int rounds, u32 count)
+{
+	while (rounds--)
+		run_round(run, count);
+}
+
+/* The moving average of 300 and then 200 segments per round falls below 225 in
+ * the 22nd round: 200 + 100 * (15 / 16)^22 = 224.2
+ */
+static void test_lower_rate_is_another_path(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_rounds(&run, 32, 300);
+	run_rounds(&run, 21, 200);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
+	run_rounds(&run, 1, 200);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+
+	/* and the RTT without queues is measured again */
+	run_arrivals(&run, 1, 0, RTT_US - 2 * QUEUE_US);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 2 * QUEUE_US);
+	run_rounds(&run, 3, 200);
+	KUNIT_EXPECT_FALSE(test, like_default(&run));
+	run_rounds(&run, 100, 160);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 2 * QUEUE_US);
+	run_rounds(&run, 100, 110);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
+
+	/* growth is measured from the lower rate */
+	run_rounds(&run, 1, 150);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+}
+
+static void test_same_path(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	/* a lower rate, but not by a quarter */
+	run_rounds(&run, 32, 300);
+	run_rounds(&run, 100, 230);
+	/* some slow rounds, some fast ones */
+	run_rounds(&run, 100, 300);
+	run_rounds(&run, 4, 100);
+	run_rounds(&run, 100, 300);
+	run_rounds(&run, 3, 370);
+	run_rounds(&run, 100, 300);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
+
+	/* the first rounds after slow start are not the path's */
+	run = steady();
+	run_rounds(&run, 20, 370);
+	run_rounds(&run, 100, 250);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
+
+	/* slow start after a pause */
+	tcp_auto_start(&run.state);
+	run_rounds(&run, 4, 100);
+	run_rounds(&run, 4, 200);
+	run_rounds(&run, 100, 260);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
+	/* the path has changed in the meantime */
+	tcp_auto_start(&run.state);
+	run_rounds(&run, 38, 180);
+	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
+}
+
 static void test_delay(struct kunit *test)
 {
 	static const struct {
@@ -288,10 +357,10 @@ static void test_delay(struct kunit *test)
 		{ 8000, 3999, 0, 4000 },
 		{ 8000, 3999, 999, 3001 },
 		/* interval: RTT / 16, at most 2 ms, with a short queue */
-		{ 8000, 7499, 499, 500 },
-		{ 8000, 7499, 500, 0 },
-		{ 100000, 97999, 1999, 2000 },
-		{ 100000, 97999, 2000, 0 },
+		{ 8000, 7249, 499, 500 },
+		{ 8000, 7249, 500, 0 },
+		{ 100000, 96999, 1999, 2000 },
+		{ 100000, 96999, 2000, 0 },
 		/* a quarter of the queue */
 		{ 8000, 4000, 999, 500 },
 		{ 8000, 4000, 1000, 0 },
@@ -368,6 +437,8 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_silence_of_hours),
 	KUNIT_CASE(test_large_part_of_the_data_in_flight),
 	KUNIT_CASE(test_shortest_rtt),
+	KUNIT_CASE(test_lower_rate_is_another_path),
+	KUNIT_CASE(test_same_path),
 	KUNIT_CASE(test_delay),
 	KUNIT_CASE(test_first_ack_is_for_data_before_the_last_arrival),
 	KUNIT_CASE(test_maximum_below_minimum),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ACK policy "auto" of tcp_ackpol_auto.c, as BPF programs */
+/* The ACK policy "auto" of tcp_ackpol_auto.c, as BPF programs. They are for new
+ * connections: there is no init, which is for existing ones.
+ */
 
 #include "bpf_ackpol.h"
 #include "../../../../../net/ipv4/tcp_ackpol_auto.h"
