@@ -2,6 +2,7 @@
 """What `auto` knows of a path, when the path changes and when it is selected late."""
 
 import csv
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -37,11 +38,10 @@ def acks_per_s(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> AckRate
         [case] = load(path).cases([Setting.parse(text) for text in texts])
         rates = []
         for seed in (1, 2):
-            directory = tmp_path / str(len(list(tmp_path.iterdir())))
+            directory = Path(tempfile.mkdtemp(dir=tmp_path))
             result = run_one(RunRequest.of(lab_kernel, tools, case, seed), directory)
             assert result.error is None
-            [series] = directory.rglob("series.csv")
-            with series.open() as file:
+            with (directory / result.artifacts["series.csv"].path).open() as file:
                 rates += [float(row["acks_per_s"]) for row in csv.DictReader(file)][-2:]
         return fmean(rates)
 

@@ -45,6 +45,9 @@
 
 #include "tcp_ackpol_auto.h"
 
+/* TCP's own minimum RTT may be that of another path if it is older */
+#define TCP_AUTO_RECENT		(10 * HZ)
+
 static const struct tcp_auto_params tcp_auto_default = TCP_AUTO_PARAMS_DEFAULT;
 
 static const struct tcp_ackpol_param tcp_auto_param_list[] = {
@@ -69,7 +72,7 @@ static void tcp_auto_init(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	if (tp->srtt_us &&
-	    tcp_jiffies32 - tp->rtt_min.s[0].t < TCP_AUTO_RECENT_S * HZ)
+	    tcp_jiffies32 - tp->rtt_min.s[0].t < TCP_AUTO_RECENT)
 		state->min_rtt_us = tcp_min_rtt(tp);
 }
 

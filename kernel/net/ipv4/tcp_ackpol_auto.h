@@ -42,9 +42,6 @@
 #define TCP_AUTO_STEADY_ROUNDS	\
 	(TCP_AUTO_FLAT_ROUNDS + 2 * TCP_AUTO_MEAN_ROUNDS)
 
-/* TCP's own minimum RTT may be that of another path if it is older */
-#define TCP_AUTO_RECENT_S	10
-
 /* A sender whose connection was idle for its retransmission timeout starts
  * again with slow start (RFC 5681, 4.1).
  */

@@ -44,6 +44,12 @@ static void run_round(struct tcp_auto_run *run, u32 count)
 	run_arrivals(run, 1, RTT_US - (count - 1) * (RTT_US / count), RTT_US);
 }
 
+static void run_rounds(struct tcp_auto_run *run, int rounds, u32 count)
+{
+	while (rounds--)
+		run_round(run, count);
+}
+
 static bool like_default(const struct tcp_auto_run *run)
 {
 	return !run->state.interval_us;
@@ -59,11 +65,9 @@ static void run_first_arrival(struct tcp_auto_run *run)
 static struct tcp_auto_run steady(void)
 {
 	struct tcp_auto_run run = { .now_us = 1000000, .seq = MSS };
-	int i;
 
 	run_first_arrival(&run);
-	for (i = 0; i < 4; i++)
-		run_round(&run, 300);
+	run_rounds(&run, 4, 300);
 	run.state.received = 100000;
 	return run;
 }
@@ -271,13 +275,6 @@ static void test_shortest_rtt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US - 1);
 }
 
-/* Rounds of @count segments, @rounds of them */
-static void run_rounds(struct tcp_auto_run *run, int rounds, u32 count)
-{
-	while (rounds--)
-		run_round(run, count);
-}
-
 /* The moving average of 300 and then 200 segments per round falls below 225 in
  * the 22nd round: 200 + 100 * (15 / 16)^22 = 224.2
  */
@@ -288,7 +285,7 @@ static void test_lower_rate_is_another_path(struct kunit *test)
 	run_rounds(&run, 32, 300);
 	run_rounds(&run, 21, 200);
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - QUEUE_US);
-	run_rounds(&run, 1, 200);
+	run_round(&run, 200);
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 
@@ -303,7 +300,7 @@ static void test_lower_rate_is_another_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US);
 
 	/* growth is measured from the lower rate */
-	run_rounds(&run, 1, 150);
+	run_round(&run, 150);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
