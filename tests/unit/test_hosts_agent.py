@@ -93,8 +93,10 @@ CHANGES = (
     "offload eth0 tso off",
     "segments eth0 20",
     "windows eth0 10.0.0.2 initcwnd 20 initrwnd 40",
-    "qdisc eth0 root handle 1: netem delay 10000us loss 0.1% limit 1000",
-    "qdisc eth0 parent 1:1 handle 2: tbf rate 10000000bit burst 4000b latency 400000us",
+    "qdisc eth0 root handle 1: netem delay 10000us limit 1000",
+    "qdisc eth0 parent 1:1 handle 4: tbf rate 100gbit burst 1514b latency 1s",
+    "qdisc eth0 parent 4:1 handle 5: netem loss 0.1% limit 1000000",
+    "qdisc eth0 parent 5:1 handle 2: tbf rate 10000000bit burst 4000b latency 400000us",
     "qdisc eth0 parent 2:1 handle 3: pfifo limit 100",
 )
 

@@ -65,6 +65,24 @@ def test_a_server_limits_its_own_rate() -> None:
     assert not qdiscs(planned(rate_at="server"), "server")
 
 
+def test_packets_are_segmented_before_they_are_lost() -> None:
+    segments = "tbf rate 100gbit burst 1514b latency 1s"
+    loss = "netem loss 1% limit 1000000"
+    tbf = "tbf rate 40000000bit burst 4000b latency 400000us"
+    assert qdiscs(planned(wire_loss=0.01, delay="3ms", rate="40Mbit"), "server") == [
+        "eth0 root handle 1: netem delay 3000us limit 1000",
+        f"eth0 parent 1:1 handle 4: {segments}",
+        f"eth0 parent 4:1 handle 5: {loss}",
+        f"eth0 parent 5:1 handle 2: {tbf}",
+    ]
+    assert qdiscs(planned(wire_loss=0.01, rate_at="server", rate="40Mbit"), "server") == [
+        f"eth0 root handle 2: {tbf}",
+        "eth0 parent 2:1 handle 1: netem delay 1us limit 1000",
+        f"eth0 parent 1:1 handle 4: {segments}",
+        f"eth0 parent 4:1 handle 5: {loss}",
+    ]
+
+
 def test_every_cable_limits_the_rate() -> None:
     plan = planned(**CABLES, delay="3ms", wire_loss=0.01, rate="40Mbit")
     assert qdiscs(plan, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]

@@ -60,7 +60,7 @@ def _tcp(parameters: Parameters, facts: Facts, receives: bool, sends: bool) -> I
 def _wire(parameters: Parameters, device: str) -> Iterator[Call]:
     """The qdiscs of the server; without delay and loss there is only that for the rate."""
     way = cables.path(parameters).forward
-    shaper = cables.forward(parameters)
+    shaper = cables.forward(parameters, way.loss > 0)
     if not (way.delay_s or way.loss):
         shaper = replace(shaper, way=None)
     for step in links.shaped(End("server", device, shaper=shaper)):

@@ -17,7 +17,10 @@ class Link(Section):
         "rate", None, "rate of the wired link, server to access point (tbf)"
     )
     wire_loss: Annotated[float, fraction(0, 1)] = parameter(
-        "wire_loss", 0.0, "loss probability of packets on the wired link, server to access point"
+        "wire_loss",
+        0.0,
+        "loss probability of frames on the wired link, server to access point; GSO packets are "
+        "segmented before",
     )
 
 
@@ -38,7 +41,10 @@ class Cable(Link):
         "server: the server limits the rate in its own queue, before the delay (netem below tbf)",
     )
     wire_queue_packets: Annotated[int, count(1, 10**7)] = parameter(
-        "wire_queue", 1000, "queue limit of netem in packets (1000 is tc's default)"
+        "wire_queue",
+        1000,
+        "queue limit of netem in packets, each as large as the server's GSO makes it (1000 is tc's "
+        "default)",
     )
     return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
         "return_delay", 0.0, "one-way delay of the wired link, access point to server"

@@ -37,7 +37,8 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
         inside.append(run(f"set_policy {after.ack_policy}"))
     if node.kind == "server" and cables.path(before) != cables.path(after):
         [end] = testbed.ends(node.name)
-        inside += links.shaped(replace(end, shaper=cables.forward(after)), "change")
+        lossy = end.shaper is not None and end.shaper.segments
+        inside += links.shaped(replace(end, shaper=cables.forward(after, lossy)), "change")
     steps: list[Step] = [In(node.name, inside)] if inside else []
     if node.radio is None:
         return steps

@@ -13,6 +13,9 @@ from airtcp.testbed.model import End
 _ETHERNET = "overhead 24 mpu 84"
 # About 200 m of cable.
 _MIN_DELAY_US = 1
+# Segments packets into frames. It is faster than any radio.
+_SEGMENTS = f"tbf rate 100gbit burst {FRAME_BYTES}b latency 1s"
+_UNLIMITED_PACKETS = 1_000_000
 
 
 def shaped(end: End, verb: str = "add") -> list[Step]:
@@ -22,9 +25,10 @@ def shaped(end: End, verb: str = "add") -> list[Step]:
         return []
     qdiscs: list[tuple[int, str]] = []
     if shaper.way:
-        qdiscs.append((1, _way(shaper.way, shaper.wire_packets)))
+        qdiscs += _way(shaper.way, shaper.wire_packets, shaper.segments)
     if shaper.rate_bps is not None:
-        qdiscs.insert(0 if shaper.rate_first else 1, (2, _rate(shaper, shaper.rate_bps)))
+        place = 0 if shaper.rate_first else len(qdiscs)
+        qdiscs.insert(place, (2, _rate(shaper, shaper.rate_bps)))
         if shaper.queue_packets is not None:
             queue = filters.cake(shaper.ack_filter) or f"pfifo limit {shaper.queue_packets}"
             qdiscs.append((3, queue))
@@ -35,10 +39,17 @@ def shaped(end: End, verb: str = "add") -> list[Step]:
     ]
 
 
-def _way(way: Way, packets: int) -> str:
-    delay_us = max(_MIN_DELAY_US, round(way.delay_s * 1e6))
-    loss = f" loss {100 * way.loss:g}%" if way.loss else ""
-    return f"netem delay {delay_us}us{loss} limit {packets}"
+def _way(way: Way, packets: int, segments: bool) -> list[tuple[int, str]]:
+    """Delay and loss, with handles. netem loses a packet of many segments as a whole."""
+    delay = f"netem delay {max(_MIN_DELAY_US, round(way.delay_s * 1e6))}us"
+    loss = f"loss {100 * way.loss:g}%"
+    if not segments:
+        return [(1, f"{delay} {loss} limit {packets}" if way.loss else f"{delay} limit {packets}")]
+    return [
+        (1, f"{delay} limit {packets}"),
+        (4, _SEGMENTS),
+        (5, f"netem {loss} limit {_UNLIMITED_PACKETS}"),
+    ]
 
 
 def _rate(shaper: Shaper, rate_bps: float) -> str:

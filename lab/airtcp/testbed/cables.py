@@ -51,14 +51,16 @@ def path(parameters: Parameters) -> Path:
 class Shaper:
     """The qdiscs of a device for packets that leave by a cable.
 
-    way: delay and loss, for at most wire_packets in flight; None: none. rate_bps: the rate after
-    that, or before with rate_first, of whole Ethernet frames with their gaps. burst_bytes: size of
-    bursts; None: one frame. queue_packets: length of the queue; None: latency_s at this rate.
-    ack_filter: the stage (parameters/ack_filter.py) in the queue.
+    way: delay and loss, for at most wire_packets in flight; None: none. segments: packets are
+    segmented into frames before the loss. rate_bps: the rate after that, or before with rate_first,
+    of whole Ethernet frames with their gaps. burst_bytes: size of bursts; None: one frame.
+    queue_packets: length of the queue; None: latency_s at this rate. ack_filter: the stage
+    (parameters/ack_filter.py) in the queue.
     """
 
     way: Way | None = None
     wire_packets: int = 1000
+    segments: bool = False
     rate_bps: float | None = None
     latency_s: float = 0.4
     burst_bytes: int | None = None
@@ -72,8 +74,10 @@ def cable(parameters: Parameters) -> Shaper:
     return Shaper(rate_bps=parameters.ethernet_rate_bps, latency_s=parameters.rate_latency_s)
 
 
-def forward(parameters: Parameters) -> Shaper:
+def forward(parameters: Parameters, lossy: bool) -> Shaper:
     """The path from a server to its access network.
+
+    lossy: it loses packets at some time during the run.
 
     With radios there is always a delay, at least that of a cable: a delayed packet is no longer
     accounted to its socket, as after a network card has sent it. With rate_at server it is until
@@ -82,8 +86,9 @@ def forward(parameters: Parameters) -> Shaper:
     way = path(parameters).forward
     if parameters.rate_at == "server":
         return Shaper(
-            way if way.delay_s or way.loss else None,
+            way if way.delay_s or lossy else None,
             parameters.wire_queue_packets,
+            lossy,
             way.rate_bps,
             parameters.rate_latency_s,
             parameters.rate_burst_bytes,
@@ -93,6 +98,7 @@ def forward(parameters: Parameters) -> Shaper:
     return Shaper(
         way,
         parameters.wire_queue_packets,
+        lossy,
         _slower_bps(parameters) if ethernet else way.rate_bps,
         parameters.rate_latency_s,
         None if ethernet else parameters.rate_burst_bytes,
@@ -108,7 +114,10 @@ def forward_near(parameters: Parameters) -> Shaper:
 
 
 def forward_far(parameters: Parameters) -> Shaper:
-    """The second half: delay and loss, then the cable to a station."""
+    """The second half: delay and loss, then the cable to a station.
+
+    The first half has segmented packets into frames.
+    """
     way = path(parameters).forward
     return replace(cable(parameters), way=way, wire_packets=parameters.wire_queue_packets)
 
@@ -128,8 +137,8 @@ def back(parameters: Parameters) -> Shaper | None:
     return Shaper(
         way,
         parameters.wire_queue_packets,
-        rate_bps,
-        parameters.rate_latency_s,
+        rate_bps=rate_bps,
+        latency_s=parameters.rate_latency_s,
         queue_packets=parameters.return_queue_packets,
         ack_filter=cake[0] if cake else "",
     )

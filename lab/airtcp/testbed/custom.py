@@ -10,7 +10,7 @@ All nodes are in one subnet; the switch and the access points are bridges. Radio
 topologies that topology_checks.problems() rejects.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -53,15 +53,16 @@ def testbed(network: Network, parameters: Parameters) -> Testbed:
     for node in list(nodes.values()):
         nodes[node.name] = _with_roles(node, flows)
     numbers = {node.name: node.radio for node in nodes.values() if node.radio is not None}
+    changes = tuple(_changes(network, nodes))
     built = Testbed(
         parameters=parameters,
         nodes=tuple(nodes.values()),
-        links=tuple(_links(nodes)),
+        links=tuple(_links(nodes, changes)),
         radios=tuple(_radios(nodes)),
         flows=flows,
         probes=(),
         filters=(),
-        events=(*_changes(network, nodes), *_moves(nodes)),
+        events=(*changes, *_moves(nodes)),
         captures=_captures(parameters, nodes),
         counted=tuple(node.name for node in nodes.values() if node.device),
         queues=tuple(_queues(nodes)),
@@ -120,14 +121,17 @@ def _with_roles(node: Node, flows: tuple[Flow, ...]) -> Node:
     return replace(node, sends=sends, receives=receives, cost=cost)
 
 
-def _links(nodes: Mapping[str, Node]) -> Iterator[Link]:
+def _links(nodes: Mapping[str, Node], changes: Iterable[Change]) -> Iterator[Link]:
+    lossy = {change.node for change in changes if change.after.wire_loss}
+    lossy |= {node.name for node in nodes.values() if node.parameters.wire_loss}
     for node in nodes.values():
         parameters, number = node.parameters, node.number
         wired = parameters.access == "ethernet"
         cable = cables.cable(parameters) if wired else None
         if node.kind == "server":
             port = End(SWITCH, f"server{number}", shaper=cables.back(parameters))
-            server = End(node.name, "eth0", node.mac, cables.forward(parameters))
+            forward = cables.forward(parameters, node.name in lossy)
+            server = End(node.name, "eth0", node.mac, forward)
             if not node.router:
                 yield Link(server, port)
             else:

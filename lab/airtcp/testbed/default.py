@@ -130,7 +130,8 @@ def _server_addresses(parameters: Parameters) -> Iterator[str]:
 def _links(parameters: Parameters) -> Iterator[Link]:
     wired = parameters.access == "ethernet"
     cable = cables.cable(parameters) if wired else None
-    forward = cables.forward_near(parameters) if wired else cables.forward(parameters)
+    lossy = parameters.wire_loss > 0
+    forward = cables.forward_near(parameters) if wired else cables.forward(parameters, lossy)
     server = End("server", "eth0", SERVER_MAC, forward)
     ap = End("ap", "eth0", AP_WIRE_MAC, cables.back(parameters))
     if parameters.router == "none":
