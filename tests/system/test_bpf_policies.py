@@ -190,7 +190,7 @@ def test_programs_decide_as_the_module(
     assert counts["arrivals"] == ARRIVALS
     assert counts["decisions"] > 0.9 * ARRIVALS
     # The arrivals lead to all kinds of decisions.
-    assert counts["nonzero"] > 0.05 * ARRIVALS
+    assert counts["nonzero"] > 0.03 * ARRIVALS
     assert counts["acks"] > 0.01 * ARRIVALS
     if name == "auto":
         assert counts["as_default"] > 0.01 * ARRIVALS
