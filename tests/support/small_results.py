@@ -33,7 +33,7 @@ def results(cases: Cases, *metrics: str, **changed: Any) -> Results:
     fields = {
         **{"name": "x", "title": "", "source": "", "command": "", "expects": "", "reason": ""},
         **{"failures": (), "damaged": (), "figures": (), "published": (), "durations": None},
-        **{"kernels": [KernelRecord(version="6.12", hash="0")], "compares": ""},
+        **{"kernels": [KernelRecord(version="6.12", hash="0")], "compares": "", "usual": {}},
         "policies": list(dict.fromkeys(case.policy for case in measured)),
         "conditions": [Condition(label, label, each) for label, each in by_condition.items()],
     }

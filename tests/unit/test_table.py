@@ -4,8 +4,9 @@
 import pytest
 from fake_run import document
 
+from airtcp.experiment.casenames import case_name
 from airtcp.results.record import Artifact
-from airtcp.results.table import aligned, case_name, note, table
+from airtcp.results.table import aligned, note, table
 
 
 def test_columns_are_aligned() -> None:

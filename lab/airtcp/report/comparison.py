@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from airtcp.experiment.casenames import unusual
 from airtcp.experiment.figures import MetricFigure
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
@@ -86,7 +87,10 @@ class Comparison:
 
 
 def compare(results: Results, headline: Headline) -> Comparison | None:
-    """Compare the values of the main factor, or all cases with the first; None for one case."""
+    """Compare the values of the main factor, or all cases with one; None for one case.
+
+    That is the one with the most usual values, the first of them.
+    """
     cases = [case for case in results.cases if headline.metric in case.summaries]
     varying = _varying(cases)
     for name in _candidates(results, varying):
@@ -97,30 +101,32 @@ def compare(results: Results, headline: Headline) -> Comparison | None:
             groups.setdefault(_values(case, others), []).append(case)
         rows: list[Row] = []
         for group in groups.values():
-            rows += _rows(group, name, base, others, headline.metric)
+            condition = _label(group[0], others, results.usual)
+            rows += _rows(group, name, base, condition, headline.metric)
         if rows:
             kind = _PLURALS.get(name, f"values of {words(name)}")
             return Comparison(headline, name, kind, _named(name, base), rows)
     if len(cases) < 2:
         return None
-    first, *rest = cases
+    names = {id(case): _label(case, varying, results.usual) for case in cases}
+    first = min(cases, key=lambda case: len(unusual(case.runs[0].record.factors, results.usual)))
     rows = [
-        Row(case, _label(case, varying), "", ratio)
-        for case in rest
-        if (ratio := _ratio(first, case, headline.metric))
+        Row(case, names[id(case)], "", ratio)
+        for case in cases
+        if case is not first and (ratio := _ratio(first, case, headline.metric))
     ]
-    return Comparison(headline, "", "cases", _label(first, varying), rows) if rows else None
+    return Comparison(headline, "", "cases", names[id(first)], rows) if rows else None
 
 
 def _rows(
-    group: Sequence[Measured], name: str, base: Plain, others: Sequence[str], metric: str
+    group: Sequence[Measured], name: str, base: Plain, condition: str, metric: str
 ) -> list[Row]:
     """The cases of a group, which differ only in the factor, against its baseline."""
     baseline = next((case for case in group if _value(case, name) == base), None)
     if baseline is None:
         return []
     return [
-        Row(case, _named(name, _value(case, name)), _label(case, others), ratio)
+        Row(case, _named(name, _value(case, name)), condition, ratio)
         for case in group
         if case is not baseline and (ratio := _ratio(baseline, case, metric))
     ]
@@ -144,7 +150,9 @@ def _candidates(results: Results, varying: Sequence[str]) -> list[str]:
     """The factors that may be the main one: as declared, the ACK policy, of figures, then any."""
     figures = [one.figure for one in results.figures if isinstance(one.figure, MetricFigure)]
     of_figures = [figure.factors().get(key, "") for key in ("along", "lines") for figure in figures]
-    wanted = dict.fromkeys([results.compares, POLICY, *of_figures, *varying])
+    # Where each factor varies alone, none of them is the main one.
+    any_factor = () if results.usual else varying
+    wanted = dict.fromkeys([results.compares, POLICY, *of_figures, *any_factor])
     return [name for name in wanted if name in varying]
 
 
@@ -170,8 +178,9 @@ def _values(case: Measured, names: Iterable[str]) -> tuple[Plain, ...]:
     return tuple(_value(case, name) for name in names)
 
 
-def _label(case: Measured, names: Iterable[str]) -> str:
-    return label_of(values) if (values := {name: _value(case, name) for name in names}) else ""
+def _label(case: Measured, names: Iterable[str], usual: Mapping[str, Plain]) -> str:
+    values = {name: _value(case, name) for name in names}
+    return label_of(values, usual) if values else ""
 
 
 def _named(name: str, value: Plain) -> str:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment.casenames import unusual, usual_values
 from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import Value
@@ -221,6 +222,7 @@ class Results:
     policies: Sequence[str]
     conditions: Sequence[Condition]
     failures: Sequence[str]
+    usual: Mapping[str, Plain]  # values that labels omit
     damaged: Sequence[str]  # runs that are left out because a file is missing or has changed
     figures: Sequence[Declared]
     published: Sequence[Comparison]
@@ -300,6 +302,7 @@ def load(out_dir: Path) -> Results:
         )
     policies = list(dict.fromkeys(_policy(run) for run in runs))
     policies.sort(key=lambda policy: policy != BASELINE)  # stable: the others keep their order
+    usual = usual_values([run.factors for run in document.runs])
     summaries = _by_condition(document.summary)
     return Results(
         name=document.experiment,
@@ -309,14 +312,15 @@ def load(out_dir: Path) -> Results:
         kernels=list(dict.fromkeys(run.kernel for run in runs)),
         policies=policies,
         conditions=[
-            _condition(out_dir, of_condition, summaries.get(key, ()), policies)
+            _condition(out_dir, of_condition, summaries.get(key, ()), policies, usual)
             for key, of_condition in _by_condition(runs).items()
         ],
         failures=[
-            f"{label_of(run.factors)}, seed {run.seed}: {run.error}"
+            f"{label_of(run.factors, usual)}, seed {run.seed}: {run.error}"
             for run in document.runs
             if not run.ok
         ],
+        usual=usual,
         damaged=[str(damage) for damage in damaged],
         figures=[_declared(figure) for figure in document.figures],
         published=[row for row in document.published if row.measured is not None],
@@ -351,9 +355,10 @@ def _condition(
     runs: Sequence[RunRecord],
     summaries: Sequence[SummaryRow],
     policies: Sequence[str],
+    usual: Mapping[str, Plain],
 ) -> Condition:
     """A condition, of all its runs and rows."""
-    label = label_of(condition_of(runs[0].factors))
+    label = label_of(condition_of(runs[0].factors), usual)
     measured = []
     for policy in policies:
         own_runs = [run for run in runs if run.factors.get(POLICY, policy) == policy]
@@ -384,8 +389,14 @@ def _measured(
     )
 
 
-def label_of(factors: Mapping[str, Plain]) -> str:
-    """The factors that have an effect; all factors if none has."""
+def label_of(factors: Mapping[str, Plain], usual: Mapping[str, Plain] | None = None) -> str:
+    """The factors that have an effect; all factors if none has.
+
+    usual: values of casenames.py; if there are any, the factors with other values.
+    """
+    if usual:
+        shown = unusual(factors, usual)
+        return ", ".join(factor(name, value) for name, value in shown.items()) or "usual values"
     defaults = Parameters.defaults()
     active = {
         name: value

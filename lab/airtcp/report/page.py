@@ -24,6 +24,7 @@ from airtcp.report.model import (
     Measured,
     Results,
     Run,
+    factor,
     gains,
     is_bulk,
     label_of,
@@ -70,6 +71,7 @@ def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None
             for measured in condition.policies
         ],
         total=_added(results.runs),
+        usual=", ".join(factor(name, value) for name, value in results.usual.items()),
         parameters=_common_parameters(results),
         topology=_topology(results),
         versions=_versions(results.runs),

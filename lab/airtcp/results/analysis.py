@@ -15,6 +15,7 @@ import pyarrow
 import pyarrow.compute
 
 from airtcp.errors import InputError
+from airtcp.experiment.casenames import case_name
 from airtcp.experiment.experiment import KERNEL_FACTOR
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.parameters import PARAMETER_NAMES, Parameters
@@ -22,7 +23,7 @@ from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, documents, parquet
 from airtcp.results.index import Index
 from airtcp.results.record import RUNS
-from airtcp.results.table import aligned, case_name
+from airtcp.results.table import aligned
 from airtcp.statistics import paired_ratio, summarize
 from airtcp.steps.workloads import HEADLINES
 

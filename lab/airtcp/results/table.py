@@ -3,6 +3,7 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from airtcp.experiment.casenames import case_name, usual_values
 from airtcp.experiment.experiment import differing
 from airtcp.experiment.papers import SIGNS
 from airtcp.experiment.published import published_ratio
@@ -24,6 +25,7 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     metrics: shown instead of the headline metrics.
     """
     parts: list[str] = []
+    usual = usual_values([summary.factors for summary in results.summary])
     used = _workloads(results)
     for workload, headline in () if metrics else HEADLINES.items():
         summaries = [
@@ -35,10 +37,11 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
             change = "gain over default"
             if headline.less_is_better:
                 change = "change from default (less is better)"
-            parts += _tables(results, headline, summaries, change)
+            parts += _tables(results, headline, summaries, change, usual)
     for metric in metrics:
         shown = Headline(metric, metric)
-        parts += _tables(results, shown, _summaries(results, metric), "change from default")
+        summaries = _summaries(results, metric)
+        parts += _tables(results, shown, summaries, "change from default", usual)
     if ratios := reproduction.ratios(results.published):
         parts.append(aligned(ratios, (0, 4)))
     for figure in results.figures:
@@ -47,6 +50,8 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     text = "\n\n".join(parts)
     few = note([summary.n for summary in results.summary if summary.n])
     notes = [few] if few else []
+    if usual:
+        notes.append(f"note: the tables omit the usual values {case_name(usual)}")
     if same := ", ".join(_same_values(results)):
         notes.append(f"note: some cases that differ only in {same} have equal metrics")
     times = reproduction.durations(results)
@@ -107,7 +112,11 @@ def _workloads(results: SweepDocument) -> dict[str, set[str]]:
 
 
 def _tables(
-    results: SweepDocument, headline: Headline, summaries: Sequence[SummaryRow], change: str
+    results: SweepDocument,
+    headline: Headline,
+    summaries: Sequence[SummaryRow],
+    change: str,
+    usual: Mapping[str, Plain],
 ) -> Iterator[str]:
     title = f"{headline.title} {headline.unit}".rstrip()
     rows = [["", "n", title, "95%", "published", "ratio"]]
@@ -121,7 +130,7 @@ def _tables(
         )
         rows.append(
             [
-                case_name(summary.factors),
+                case_name(summary.factors, usual),
                 str(summary.n),
                 number(summary.mean),
                 "-" if summary.ci95 is None else f"± {number(summary.ci95)}",
@@ -130,7 +139,8 @@ def _tables(
             ]
         )
     yield aligned(_without_dashes(rows, "published"))
-    changes = [["", change, "95%", "published"], *_changes(results, headline.metric, summaries)]
+    heads = ["", change, "95%", "published"]
+    changes = [heads, *_changes(results, headline.metric, summaries, usual)]
     if len(changes) > 1:
         yield aligned(_without_dashes(changes, "published"))
 
@@ -161,7 +171,10 @@ def _model_table(title: str, compared: ModelComparison) -> str:
 
 
 def _changes(
-    results: SweepDocument, metric: str, summaries: Sequence[SummaryRow]
+    results: SweepDocument,
+    metric: str,
+    summaries: Sequence[SummaryRow],
+    usual: Mapping[str, Plain],
 ) -> list[list[str]]:
     """Change from the baseline to a policy in percent, with equal other factors and seeds.
 
@@ -185,7 +198,7 @@ def _changes(
         known = published.get(other), published.get(baseline)
         printed = published_ratio(known[0], known[1]) if known[0] and known[1] else None
         spread = "-" if ratio.ci95 is None else f"± {100 * ratio.ci95:.1f}%"
-        rows.append([other, change(ratio.mean), spread, change(printed)])
+        rows.append([case_name(factors, usual), change(ratio.mean), spread, change(printed)])
     return rows
 
 
@@ -195,11 +208,6 @@ def change(ratio: float | None) -> str:
         return "-"
     percent = round(100 * (ratio - 1), 1)
     return f"{percent:+.1f}%" if percent else "0.0%"
-
-
-def case_name(factors: Mapping[str, object]) -> str:
-    """The name of a case in tables."""
-    return " ".join(f"{name}={value}" for name, value in factors.items()) or "(one case)"
 
 
 def _number(value: float | None) -> str:

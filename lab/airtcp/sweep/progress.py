@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 
+from airtcp.experiment.casenames import usual_values
 from airtcp.results.record import RunRecord
 from airtcp.steps.workloads import HEADLINES
 from airtcp.sweep.request import Request
@@ -24,6 +25,7 @@ class Progress:
         self._name = f"{name} " if name else ""
         self._weights = {job: expected_virtual_s(job.testbed) for job in todo}
         self._total_s = sum(self._weights.values())
+        self._usual = usual_values([job.case.factors for job in todo])
         self._ended = 0
         self._ended_s = 0.0
         self._write = write
@@ -39,9 +41,11 @@ class Progress:
         if job is not None and end is not None:
             self._ended += 1
             self._ended_s += self._weights[job]
-            self._line(f"{self._count} {job.name}: {_verdict(end)}")
+            self._line(f"{self._count} {job.short_name(self._usual)}: {_verdict(end)}")
         elif self._tty and running:
-            now = "  ".join(f"{job.name} at {virtual_s:.0f} s" for job, virtual_s in running)
+            now = "  ".join(
+                f"{job.short_name(self._usual)} at {virtual_s:.0f} s" for job, virtual_s in running
+            )
             eta = self._eta_s(running)
             left = f"  {eta:.0f} s left" if eta is not None else ""
             line = f"{self._count}{left}  {now}"

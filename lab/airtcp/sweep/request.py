@@ -9,6 +9,7 @@ from pathlib import Path
 
 from airtcp.backends import hostapd, shell
 from airtcp.backends.guesttools import GuestTools
+from airtcp.experiment.casenames import unusual
 from airtcp.experiment.experiment import KERNEL_FACTOR, Case, differing
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RUNS
@@ -65,8 +66,12 @@ class Request:
     @property
     def name(self) -> str:
         """Its factors and seed, for messages."""
-        factors = " ".join(f"{name}={value}" for name, value in self.case.factors.items())
-        return f"{factors} seed={self.seed}".strip()
+        return self.short_name({})
+
+    def short_name(self, usual: Mapping[str, object]) -> str:
+        """The same without factors that have these values."""
+        shown = unusual(self.case.factors, usual)
+        return " ".join(f"{name}={value}" for name, value in (*shown.items(), ("seed", self.seed)))
 
     def directory(self, out_dir: Path) -> Path:
         """The directory of the run."""
