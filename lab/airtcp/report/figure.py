@@ -6,7 +6,6 @@ for the page, plotly.py as the page's interactive plot, mpl.py for print, and ta
 values. Colours are roles of palette.PALETTE.
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -339,13 +338,19 @@ def with_margin(
     return (start - room if low is None else low), most + room
 
 
-def _thinned(values: Floats) -> Sequence[int] | slice:
-    """Indices of the values to keep: the minimum and maximum of sections of equal length."""
+def _thinned(values: Floats) -> NDArray[numpy.intp] | slice:
+    """Indices of the values to keep: the minimum and maximum of sections of equal length.
+
+    values: no NaN.
+    """
     if len(values) <= MOST_POINTS:
         return slice(None)
     bounds = numpy.linspace(0, len(values), MOST_POINTS // 2 + 1).astype(int)
-    kept: list[int] = []
-    for start, end in itertools.pairwise(bounds):
-        section = values[start:end]
-        kept += sorted({start + int(section.argmin()), start + int(section.argmax())})
-    return kept
+    sections = numpy.repeat(numpy.arange(len(bounds) - 1), numpy.diff(bounds))
+    kept = []
+    for function in (numpy.minimum, numpy.maximum):
+        extreme = function.reduceat(values, bounds[:-1])[sections]
+        [places] = numpy.nonzero(values == extreme)
+        _, firsts = numpy.unique(sections[places], return_index=True)
+        kept.append(places[firsts])
+    return numpy.union1d(*kept)

@@ -45,8 +45,8 @@ def data_table(figure: Figure) -> Table | None:
     rows: list[list[str]] = []
     for number, (panel, mark) in enumerate(shown):
         named = [column[number] for column in texts.values()]
-        labels = _column(panel, mark, labelled)[::step] if labelled else []
-        columns = [_column(panel, mark, letter)[::step] for letter in letters]
+        labels = _column(panel, mark, labelled, step) if labelled else []
+        columns = [_column(panel, mark, letter, step) for letter in letters]
         for place, cells in enumerate(zip(*columns, strict=True)):
             rows.append([*labels[place : place + 1], *named, *cells])
     heads = [*(["condition"] if labelled else []), *texts]
@@ -62,11 +62,12 @@ def _shown(figure: Figure) -> Iterator[tuple[Panel, Valued]]:
                 yield panel, mark
 
 
-def _column(panel: Panel, mark: Valued, letter: str) -> list[str]:
+def _column(panel: Panel, mark: Valued, letter: str, step: int) -> list[str]:
+    """The texts of every nth value; step: n."""
     values = mark.values
     if letter == "x":
-        return _texts(panel.x, values.x, values.x_half)
-    return _texts(panel.y, values.y, values.y_half)
+        return _texts(panel.x, values.x[::step], values.x_half[::step])
+    return _texts(panel.y, values.y[::step], values.y_half[::step])
 
 
 def _texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
