@@ -316,7 +316,7 @@ def test_a_walk_starts_and_ends_with_the_transfer() -> None:
     assert (
         plan.index(walk)
         < sender
-        < plan.index(step.Cancel("events", "a change or a move: see above"))
+        < plan.index(step.Cancel("events", "a change or a move failed: see the console"))
     )
     assert "events" not in text(planned(error_model="snr", distance="5m"))
 

@@ -138,7 +138,7 @@ def test_a_failed_run_ends_the_sweep_if_the_disk_is_full(
 
 
 CLIENT = f"{FAILURE}node a AIRTCP_SENDER=10.0.0.1 AIRTCP_RECEIVER=10.0.0.2 command command-a run"
-EARLY = f"{FAILURE}an instrument ended early: see the lines above"
+EARLY = f"{FAILURE}an instrument ended early: see the console"
 
 
 def failure(directory: Path, *console: str, status: Status = "failed") -> str:

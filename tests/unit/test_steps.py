@@ -118,8 +118,8 @@ def test_plans_are_the_same_in_every_locale(tmp_path: Path) -> None:
         ("exec sleep 60", ""),
         ("exec timeout 0.01 sleep 60", ""),
         ("exit 0", ""),
-        ("exit 1", "an instrument failed with exit code 1: see the lines above"),
-        ("kill -s KILL $$", "an instrument failed with exit code 137: see the lines above"),
+        ("exit 1", "an instrument failed with exit code 1: see the console"),
+        ("kill -s KILL $$", "an instrument failed with exit code 137: see the console"),
     ],
 )
 def test_an_instrument_that_failed_before_the_end_fails_the_run(

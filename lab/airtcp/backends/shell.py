@@ -84,7 +84,7 @@ stop() {
 		# 124: timeout has ended it. 143: it does not catch the signal.
 		case $? in
 		0 | 124 | 143) ;;
-		*) fail "an instrument failed with exit code $?: see the lines above" ;;
+		*) fail "an instrument failed with exit code $?: see the console" ;;
 		esac
 	done
 	pids=
@@ -95,12 +95,12 @@ watch() { node "$@" & watching="$watching $!"; }
 closed() {
 	for pid in $watching; do kill "$pid"; done
 	for pid in $watching; do
-		wait "$pid" || fail "gave up waiting until connections are closed: see above"
+		wait "$pid" || fail "gave up waiting until connections are closed: see the console"
 	done
 }
 check() {
 	for pid in $watching $pids; do
-		kill -0 "$pid" || fail "an instrument ended early: see the lines above"
+		kill -0 "$pid" || fail "an instrument ended early: see the console"
 	done
 }
 

@@ -23,7 +23,7 @@ def start(testbed: Testbed) -> list[Step]:
 
 def end(testbed: Testbed) -> list[Step]:
     """Cancel the remaining events."""
-    return [Cancel("events", "a change or a move: see above")] if start(testbed) else []
+    return [Cancel("events", "a change or a move failed: see the console")] if start(testbed) else []
 
 
 def _move(move: Move) -> Step:
