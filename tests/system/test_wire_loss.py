@@ -22,15 +22,9 @@ title: A path that begins to lose packets
 source: Nobody
 description: None
 parameters: {duration: 6s, delay: 5ms, streams: 2, width: 40MHz}
-topology:
-  servers:
-    server: {}
-  access_points:
-    ap: {}
-  stations:
-    station: {access_point: ap}
+topology: {servers: {server: {}}, access_points: {ap: {}}, stations: {laptop: {access_point: ap}}}
 flows:
-  - {from: server, to: station}
+  - {from: server, to: laptop}
 schedule:
   - {at: 2s, node: server, set: {wire_loss: 0.02}}
   - {at: 4s, node: server, set: {wire_loss: 0}}
