@@ -23,7 +23,9 @@ def start(testbed: Testbed) -> list[Step]:
 
 def end(testbed: Testbed) -> list[Step]:
     """Cancel the remaining events."""
-    return [Cancel("events", "a change or a move failed: see the console")] if start(testbed) else []
+    if not start(testbed):
+        return []
+    return [Cancel("events", "a change or a move failed: see the console")]
 
 
 def _move(move: Move) -> Step:
