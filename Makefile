@@ -17,8 +17,8 @@ CHECKPATCH = $$(grep -lx 'PATCHLEVEL = 12' $(CACHE)/kernel/work-*/linux/Makefile
 	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
 	interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
-	instructions delivery bianchi growth hardware thesis tsq-paper tables man findings plan-hashes tournament wheel packages \
-	lock clean distclean
+	instructions delivery bianchi growth hardware thesis tsq-paper tables man findings plan-hashes \
+	tournament tournament-full wheel packages lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -187,6 +187,10 @@ tsq-paper: ## run the experiments of the TSQ paper, and write their tables in do
 tournament: ## compare all ACK policies, and write docs/reference/tournament.md
 	./airtcp tournament --quick
 	cp results/tournament/tournament.md docs/reference
+
+tournament-full: ## the same under all conditions, 3 hours: docs/reference/tournament-full.md
+	./airtcp tournament --full --out results/tournament-full
+	cp results/tournament-full/tournament.md docs/reference/tournament-full.md
 
 tables: ## write the tables of docs/reference/experiments.md from the schema
 	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md
