@@ -70,7 +70,8 @@ def add(verbs: Verbs) -> None:
     extent.add_argument(
         "--quick",
         action="store_true",
-        help="only cases with published values, for at most 10 s each",
+        help="only cases with published values, or one case if there are none (or only tables), "
+        "for at most 10 s each",
     )
     extent.add_argument(
         "--full", action="store_true", help="all cases (the default, except for `all`)"

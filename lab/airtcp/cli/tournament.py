@@ -29,11 +29,11 @@ def add(verbs: Verbs) -> None:
         _NAME,
         help="compare all ACK policies under many conditions",
         description=(
-            "Measure every ACK policy, and ACK filters, under many conditions; print the "
-            f"standings and write OUT/index.html. Ratios are to the policy {BASELINE}, paired by "
-            "seed. OUT, the directory of --out, has a directory for each condition, like those of "
-            "`run`, from which `report` makes a report. The same command resumes an interrupted "
-            "tournament."
+            "Measure every ACK policy except every and divack, and ACK filters, under many "
+            "conditions; print the standings and write OUT/index.html. Ratios are to the policy "
+            f"{BASELINE}, paired by seed. OUT, the directory of --out, has a directory for each "
+            "condition, like those of `run`, from which `report` makes a report. The same command "
+            "resumes an interrupted tournament."
         ),
     )
     extent = parser.add_mutually_exclusive_group()

@@ -129,7 +129,9 @@ class MetricFigure(_Panelled):
         min_length=1, description="a metric, or a list of metrics with the same unit"
     )
     along: _Factor | None = Field(
-        None, description="factor: connects the points of a line in the order of the design"
+        None,
+        description="factor: connects the points of a line in the order of its values, words in "
+        "the order of the design",
     )
     relative_to: str | None = Field(
         None, description="value of the `lines` factor: the other lines are ratios to that line"

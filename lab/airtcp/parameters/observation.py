@@ -36,8 +36,8 @@ class Observation(Workload, Path):
     baseline_s: Annotated[float, whole_seconds(0, 3600), _BULK] = parameter(
         "baseline",
         0.0,
-        "bulk: length of the idle baseline before and after the transfer, when only ping runs; "
-        "whole seconds",
+        "bulk: length of the idle baseline before and after the transfer, when only pings and "
+        "UDP requests run; whole seconds",
     )
     ping_interval_s: Annotated[float, duration(0, _MOST_PING_S)] = parameter(
         "ping_interval",
