@@ -8,10 +8,13 @@ Comparing them in pairs removes the variance between seeds (common random number
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy
 
 _CONFIDENCE = 0.95
+
+_Key = TypeVar("_Key", int, tuple[str, int])
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,13 @@ def paired_difference(baseline: Mapping[int, float], other: Mapping[int, float])
     return _paired([other[seed] - baseline[seed] for seed in sorted(baseline.keys() & other)])
 
 
-def paired_ratio(baseline: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
-    """Summarize other / baseline over the common seeds; None if there are none.
+def paired_ratio(baseline: Mapping[_Key, float], other: Mapping[_Key, float]) -> Summary | None:
+    """Summarize other / baseline over the common keys, such as seeds; None if there are none.
 
-    Seeds with a baseline of zero are left out.
+    Keys with a baseline of zero are left out.
     """
-    shared = sorted(seed for seed in baseline.keys() & other if baseline[seed] != 0)
-    return _paired([other[seed] / baseline[seed] for seed in shared])
+    shared = sorted(key for key in baseline.keys() & other if baseline[key] != 0)
+    return _paired([other[key] / baseline[key] for key in shared])
 
 
 def _paired(values: Sequence[float]) -> Summary | None:

@@ -64,7 +64,7 @@ def contests() -> list[Contest]:
         metric, values = VALUES[condition.name]
         runs = tuple(
             fake_run.record(
-                cases[entrant],
+                cases[entrant][0],
                 seed,
                 {metric: value, "acks_sent": 500},
                 artifacts={"ping.txt": Artifact(path=f"runs/{entrant}/seed-{seed}/p", sha256="")},

@@ -16,6 +16,7 @@ from airtcp import cli
 from airtcp.experiment import tournament as field
 from airtcp.experiment.tournament import Condition
 from airtcp.kernel import policies
+from airtcp.report import tournament as page
 from airtcp.results import tournament as judge
 from airtcp.results.tournament import Result, Standing
 from airtcp.statistics import Summary
@@ -27,12 +28,44 @@ ALL = field.load()
 def test_every_condition_is_possible(condition: Condition) -> None:
     experiment, cases = field.contest(ALL, condition, "5s")
     assert experiment.name == condition.name
-    assert {case.slug for case in experiment.cases()} == {case.slug for case in cases.values()}
+    planned = [case for of_entrant in cases.values() for case in of_entrant]
+    assert {case.slug for case in experiment.cases()} == {case.slug for case in planned}
     # Only filters may be impossible, for example on a cable.
     without_filter = [each for each in ALL.entrants if "ack_filter" not in each.changes]
     assert [each.name for each in without_filter] == [
-        name for name, case in cases.items() if case.parameters.ack_filter == ()
+        name for name, given in cases.items() if given[0].parameters.ack_filter == ()
     ]
+
+
+def test_delays_take_the_place_of_seeds_where_nothing_is_random(tmp_path: Path) -> None:
+    condition = Condition(
+        name="cable",
+        aspect="Wire",
+        title="",
+        set={"access": "ethernet"},
+        delays=("15ms", "20ms", "25ms"),
+    )
+    _, cases = field.contest(small(), condition, "5s")
+    delays = [case.parameters.plain(["delay"]) for case in cases["aad"]]
+    assert delays == [{"delay": "15ms"}, {"delay": "20ms"}, {"delay": "25ms"}]
+    # aad has half, the same, and twice the goodput of default at the same delay.
+    goodput = {"default": (100, 50, 20), "aad": (50, 50, 40)}
+    runs = [
+        record(case, 1, {"goodput_mbps": value})
+        for entrant, values in goodput.items()
+        for case, value in zip(cases[entrant], values, strict=True)
+    ]
+    document = contests()[0].document.model_copy(update={"runs": tuple(reversed(runs))})
+    judged = judge.contest(condition, cases, document)
+    assert judged
+    result = judged.results["aad"]
+    assert result.ratio.mean == pytest.approx((0.5 + 1 + 2) / 3)
+    assert (result.ratio.n, result.verdict) == (3, "tied")
+    assert condition.parameters == {"access": "ethernet", "delay": "15ms, 20ms, 25ms"}
+    assert json.dumps(condition.parameters) in json.dumps(judge.document([], [judged]))
+    page.write(tmp_path, judge.standings([judged], TITLES), [judged], "")
+    text = (tmp_path / "index.html").read_text()
+    assert 'href="cable/"' in text and "3 pairs of runs, tied" in text
 
 
 def test_names_are_unique() -> None:
@@ -61,7 +94,7 @@ def test_own_policies_are_entrants() -> None:
     tournament = ALL.with_policies(["prompt"]).only(["prompt", "aad"])
     assert [each.name for each in tournament.entrants] == ["default", "aad", "prompt"]
     _, cases = field.contest(tournament, tournament.conditions[0], "5s", ["prompt"])
-    assert cases["prompt"].parameters.ack_policy == "prompt"
+    assert cases["prompt"][0].parameters.ack_policy == "prompt"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +136,7 @@ def result_of(
     """A result of two runs of 5 s with these metrics."""
     _, cases = field.contest(small(), small().conditions[0], "5s")
     runs = [
-        record(cases[entrant], seed, {name: values[seed] for name, values in metrics.items()})
+        record(cases[entrant][0], seed, {name: values[seed] for name, values in metrics.items()})
         for seed in (0, 1)
     ]
     return Result(entrant, Summary(1, 0, 2), Summary(1, 0, 2), is_time, runs)
@@ -129,6 +162,14 @@ def test_latency_and_rtt_are_geometric_means_over_conditions() -> None:
     assert standing.latency_p99_ratio == pytest.approx(2)
     assert standing.rtt_ratio == pytest.approx(1)
     assert standing.completion_ratio is None
+
+
+def test_conditions_have_the_same_weight_in_the_rate_of_acks() -> None:
+    """However many runs they have."""
+    few = result_of("aad", {"acks_sent": (500, 500)})
+    many = result_of("aad", {"acks_sent": (1500, 1500)})
+    many = replace(many, runs=[*many.runs, *many.runs])
+    assert Standing("aad", "", [few, many], []).acks_per_s == pytest.approx(200)
 
 
 def test_acks_and_their_airtime_are_those_of_bulk_transfers() -> None:

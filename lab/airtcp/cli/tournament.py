@@ -4,6 +4,8 @@
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import changes_for
@@ -95,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
         (condition, *field.contest(tournament, condition, extent.duration, own))
         for condition in conditions
     ]
-    all_cases = [case for _, _, cases in planned for case in cases.values()]
+    all_cases = [each for _, _, cases in planned for each in chain.from_iterable(cases.values())]
     sweep_options = sweep_options_of(
         options,
         lambda: {
@@ -109,7 +111,8 @@ def _run(options: argparse.Namespace) -> int:
         for number, (condition, experiment, cases) in enumerate(planned, start=1):
             say(f"{condition.full_title} ({number} of {len(conditions)})")
             directory = out_dir / condition.name
-            yield Planned(sweep_options, experiment, list(cases.values()), directory)
+            given = replace(sweep_options, seeds=1) if condition.delays else sweep_options
+            yield Planned(given, experiment, list(chain.from_iterable(cases.values())), directory)
 
     measured = [end for _, end in measure_all(sweep_options, sweeps())]
     contests = [

@@ -44,7 +44,8 @@ class Condition(Strict):
     """Parameters under which all entrants are measured.
 
     aspect: in what it differs from the centre of the design. quick: measured by --quick. side: in a
-    table of its own, and not counted.
+    table of its own, and not counted. delays: on a path without randomness, where all seeds would
+    be alike, delays that take the place of seeds.
     """
 
     name: str
@@ -53,6 +54,12 @@ class Condition(Strict):
     changes: dict[str, str] = Field(alias="set")
     quick: bool = False
     side: bool = False
+    delays: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Those that differ from the centre, as text."""
+        return self.changes | ({"delay": ", ".join(self.delays)} if self.delays else {})
 
     @property
     def full_title(self) -> str:
@@ -97,10 +104,11 @@ def load() -> Tournament:
 
 def contest(
     tournament: Tournament, condition: Condition, duration: str, own_policies: Sequence[str] = ()
-) -> tuple[Experiment, dict[str, Case]]:
-    """The experiment of a condition, and its case for each entrant that is possible under it.
+) -> tuple[Experiment, dict[str, tuple[Case, ...]]]:
+    """The experiment of a condition, and its cases for each entrant that is possible under it.
 
-    duration: of bulk transfers. own_policies: names of the user's own ACK policies.
+    An entrant has one case, or one for each of the condition's delays, in their order. duration: of
+    bulk transfers. own_policies: names of the user's own ACK policies.
     """
     context = policies.context(own_policies)
     given = condition.changes
@@ -109,11 +117,13 @@ def contest(
     if given.get("workload", "bulk") == "bulk":
         given = given | {"duration": duration}
     base = Parameters().replace(given, context)
+    bases = [base.replace({"delay": delay}, context) for delay in condition.delays] or [base]
     possible = [
         (entrant, parameters)
         for entrant in tournament.entrants
-        if (parameters := _under(base, entrant, context))
+        if (parameters := _under(bases, entrant, context))
     ]
+    delays = {"delay": list(condition.delays)} if condition.delays else {}
     experiment = Experiment.model_validate(
         {
             "name": condition.name,
@@ -122,7 +132,7 @@ def contest(
             "description": "; ".join(f"{entrant.name}: {entrant.title}" for entrant, _ in possible),
             "parameters": given,
             "design": [
-                {name: [value] for name, value in entrant.changes.items()}
+                {name: [value] for name, value in entrant.changes.items()} | delays
                 for entrant, _ in possible
             ],
         },
@@ -130,16 +140,19 @@ def contest(
     )
     names = experiment.factors
     return experiment, {
-        entrant.name: Case(parameters.plain(names), parameters) for entrant, parameters in possible
+        entrant.name: tuple(Case(each.plain(names), each) for each in parameters)
+        for entrant, parameters in possible
     }
 
 
-def _under(base: Parameters, entrant: Entrant, context: policies.Context) -> Parameters | None:
-    """The parameters of an entrant; None if they conflict, such as a filter in an absent queue."""
+def _under(
+    bases: Sequence[Parameters], entrant: Entrant, context: policies.Context
+) -> list[Parameters]:
+    """The parameters of an entrant; none if they conflict, such as a filter in an absent queue."""
     try:
-        parameters = base.replace(entrant.changes, context)
+        found = [base.replace(entrant.changes, context) for base in bases]
     except ValidationError as error:
         if any(each["type"] == CONFLICT for each in error.errors()):
-            return None
+            return []
         raise
-    return None if any(parameters.misfits()) else parameters
+    return [] if any(any(parameters.misfits()) for parameters in found) else found

@@ -156,7 +156,7 @@ def _row(contest: Contest, entrants: Sequence[str]) -> Row:
     unit = METRICS[contest.metric].unit
     return Row(
         contest.condition.title,
-        ", ".join(f"{name} {value}" for name, value in contest.condition.changes.items()),
+        ", ".join(f"{name} {value}" for name, value in contest.condition.parameters.items()),
         f"{quote(contest.condition.name)}/",
         f"{number(baseline.mean.mean)} {unit}",
         [_cell(contest, contest.results.get(entrant)) for entrant in entrants],
@@ -167,11 +167,13 @@ def _cell(contest: Contest, result: Result | None) -> Cell:
     if result is None:
         return Cell("", "did not take part", None, 0, None)
     half = f" ± {100 * result.ratio.ci95:.1f}%" if result.ratio.ci95 is not None else ""
-    directory = result.runs[0].directory(Path(contest.condition.name)).parent
+    directory = Path(contest.condition.name)
+    if not contest.condition.delays:
+        directory = result.runs[0].directory(directory).parent
     return Cell(
         percent(result.ratio.mean),
         f"{result.entrant}: {number(result.mean.mean)} {METRICS[contest.metric].unit}, "
-        f"{percent(result.ratio.mean)}{half}, {result.ratio.n} seeds, {result.verdict}",
+        f"{percent(result.ratio.mean)}{half}, {result.ratio.n} pairs of runs, {result.verdict}",
         result.verdict,
         _shade(result),
         quote(f"{directory}/"),

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The standings of a tournament of ACK policies, from the runs of its conditions.
 
-Runs of an entrant and of the baseline are paired by seed. Ratios are entrant over baseline.
+Runs of an entrant and of the baseline are paired by seed and, if the condition has several, by
+delay. Ratios are entrant over baseline.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Literal
 
 from airtcp.experiment.experiment import Case
@@ -73,19 +75,24 @@ class Contest:
 
 
 def contest(
-    condition: Condition, cases: Mapping[str, Case], document: SweepDocument
+    condition: Condition, cases: Mapping[str, Sequence[Case]], document: SweepDocument
 ) -> Contest | None:
     """Judge the runs of a condition. cases: of each entrant. None without runs of the baseline."""
-    workload = next(iter(cases.values())).parameters.workload
+    workload = cases[BASELINE][0].parameters.workload
     metric = _DECISIVE[workload]
     runs = {
-        entrant: [run for run in document.runs if run.ok and dict(run.factors) == case.factors]
-        for entrant, case in cases.items()
+        entrant: [
+            run
+            for case in of_entrant
+            for run in document.runs
+            if run.ok and dict(run.factors) == case.factors
+        ]
+        for entrant, of_entrant in cases.items()
     }
-    baseline = _by_seed(runs[BASELINE], metric)
+    baseline = _by_pair(runs[BASELINE], metric)
     results = {}
     for entrant, of_entrant in runs.items():
-        values = _by_seed(of_entrant, metric)
+        values = _by_pair(of_entrant, metric)
         ratio = paired_ratio(baseline, values)
         if ratio:
             results[entrant] = Result(
@@ -98,8 +105,13 @@ def contest(
     return Contest(condition, metric, results, document) if results else None
 
 
-def _by_seed(runs: Sequence[RunRecord], metric: str) -> dict[int, float]:
-    return {run.seed: run.values[metric] for run in runs if metric in run.values}
+def _by_pair(runs: Sequence[RunRecord], metric: str) -> dict[tuple[str, int], float]:
+    """The values of a metric by what runs are paired by."""
+    return {
+        (str(run.parameters["delay"]), run.seed): run.values[metric]
+        for run in runs
+        if metric in run.values
+    }
 
 
 @dataclass(frozen=True)
@@ -138,33 +150,31 @@ class Standing:
 
     @property
     def acks_per_s(self) -> float | None:
-        """The mean rate of ACKs without data, over bulk transfers."""
-        rates = [
-            run.values["acks_sent"] / _seconds(run)
-            for one in self.results
-            for run in one.runs
-            if not one.less_is_better and "acks_sent" in run.values
-        ]
-        return sum(rates) / len(rates) if rates else None
+        """The mean rate of ACKs without data, over conditions with bulk transfers."""
+        return self._mean(lambda run: run.values["acks_sent"] / _seconds(run), "acks_sent")
 
     @property
     def ack_airtime(self) -> float | None:
-        """The mean share of airtime of exchanges that carry only ACKs, over bulk transfers."""
-        shares = [
-            run.values["airtime_ack_share"]
-            for one in self.results
-            for run in one.runs
-            if not one.less_is_better and "airtime_ack_share" in run.values
-        ]
-        return sum(shares) / len(shares) if shares else None
+        """The mean share of airtime of exchanges that carry only ACKs, over the same."""
+        return self._mean(lambda run: run.values["airtime_ack_share"], "airtime_ack_share")
 
     def count(self, verdict: Verdict) -> int:
         return sum(one.verdict == verdict for one in self.results)
 
+    def _mean(self, value: Callable[[RunRecord], float], metric: str) -> float | None:
+        """The mean over conditions with bulk transfers, of each of which the mean over runs."""
+        of_conditions = (
+            [value(run) for run in one.runs if metric in run.values]
+            for one in self.results
+            if not one.less_is_better
+        )
+        means = [fmean(values) for values in of_conditions if values]
+        return fmean(means) if means else None
+
     def _ratio(self, metric: str) -> float | None:
         """The geometric mean of the paired ratios of a metric, where it was measured."""
         pairs = (
-            paired_ratio(_by_seed(base.runs, metric), _by_seed(one.runs, metric))
+            paired_ratio(_by_pair(base.runs, metric), _by_pair(one.runs, metric))
             for one, base in zip(self.results, self.baselines, strict=True)
         )
         return geometric_mean([pair.mean for pair in pairs if pair])
@@ -228,7 +238,7 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
                 "aspect": contest.condition.aspect,
                 "title": contest.condition.title,
                 "counted": not contest.condition.side,
-                "parameters": contest.condition.changes,
+                "parameters": contest.condition.parameters,
                 "metric": contest.metric,
                 "results": [
                     {
