@@ -113,19 +113,26 @@ def test_a_change_of_rx_delivery_delivers_what_has_arrived(guest_run: Run) -> No
 
 
 @pytest.mark.parametrize(
-    ("formed", "singles", "sizes"),
+    ("keys", "sizes"),
     [
         *(
-            (0, 0, {10: 30}),
-            (1, 0, {1: 30, 9: 30}),
-            (2, 0, {1: 60, 8: 30}),
-            (8, 0, {1: 240, 2: 30}),
+            (f"formed_ppdus {formed}{queue}", sizes)
+            for formed, sizes in (
+                (0, {10: 30}),
+                (1, {1: 30, 9: 30}),
+                (2, {1: 60, 8: 30}),
+                (8, {1: 240, 2: 30}),
+            )
+            for queue in ("", " queueing fifo fifo_mpdus 100")
         ),
-        *((2, 1, {1: 60, 8: 30}), (2, 6, {1: 180, 4: 30})),
+        ("formed_ppdus 2 formed_singles 1", {1: 60, 8: 30}),
+        ("formed_ppdus 2 formed_singles 6", {1: 180, 4: 30}),
+        # The FIFO holds what is in PPDUs, too: the ninth packet enters when the first is sent.
+        ("formed_ppdus 2 queueing fifo fifo_mpdus 8", {1: 90, 7: 30}),
     ],
 )
 def test_aggregates_formed_ahead_contain_the_packets_queued_by_then(
-    guest_run: Run, formed: int, singles: int, sizes: dict[int, int]
+    guest_run: Run, keys: str, sizes: dict[int, int]
 ) -> None:
     """Bursts of ten packets arrive at an idle radio, before it has won the medium."""
     bursts = (
@@ -138,7 +145,7 @@ def test_aggregates_formed_ahead_contain_the_packets_queued_by_then(
     )
     stats = "/sys/kernel/debug/airsim/stats"
     script = f"cp {stats} before\nmust node ap python3 -c '{bursts}'\ncp {stats} after\n"
-    directory = guest_run(script, keys=f"formed_ppdus {formed} formed_singles {singles}")
+    directory = guest_run(script, keys=keys)
     before, after = (
         ampdu_sizes({name: int(count) for name, count in map(str.split, text.splitlines())})
         for text in ((directory / name).read_text() for name in ("before", "after"))

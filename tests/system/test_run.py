@@ -130,6 +130,20 @@ def test_a_short_queue_drops_and_waits_less(measure: Measure) -> None:
     assert short["tcp_rtt_ms_mean"] < 0.5 * default["tcp_rtt_ms_mean"]
 
 
+def test_packets_wait_as_long_as_codel_lets_them(measure: Measure) -> None:
+    """Between drops the window is 0.7 to 1 times the largest, so the mean wait is a bit shorter."""
+
+    def rtt_ms(target: str) -> float:
+        setup = ("duration=10s", "txq_limit=8192", f"codel_target={target}")
+        return measure(*setup).values["tcp_rtt_ms_mean"]
+
+    rtts = {target_ms: rtt_ms(f"{target_ms}ms") for target_ms in (5, 20, 40)}
+    print(rtts)
+    assert rtt_ms("preset") == rtts[20]
+    assert rtts[20] - rtts[5] == pytest.approx(15, rel=0.3)
+    assert rtts[40] - rtts[20] == pytest.approx(20, rel=0.3)
+
+
 def test_gro_reduces_the_acks_of_the_default_policy(measure: Measure) -> None:
     """Off: an ACK per two segments. On: one per merged burst, as with NAPI drivers."""
     alone = measure("gro=off", "rx_delivery=mpdu").values["acks_per_segment"]

@@ -75,9 +75,9 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "not allowed with error_model snr",
         ),
         (
-            {"queue": "fifo", "formed_ppdus": 2},
-            "formed_ppdus",
-            "2 is not allowed with queue fifo; allowed: 0",
+            {"queue": "fifo", "formed_ppdus": 2, "formed_singles": 8},
+            "formed_singles",
+            "8 is not allowed with queue fifo; allowed: 0",
         ),
         ({"exchanges": 10}, "exchanges", "10 is not allowed with workload bulk; allowed: 1000"),
         ({"message": "1KiB"}, "message", "with workload bulk; allowed: 64B"),
@@ -225,7 +225,7 @@ def test_parameters_without_effect_in_a_node_are_reset() -> None:
         {"tsq": "1500us", "tso_rtt_log": 0},
         {"congestion_control": "bbr_plain", "bbr_probe_up_gain": 1023},
         {"tsq": "65536B", "formed_ppdus": 8},
-        {"tsq": "400packets", "formed_ppdus": 0, "queue": "fifo"},
+        {"tsq": "400packets", "formed_ppdus": 2, "queue": "fifo", "codel_target": "5ms"},
         # Policies are compared under one set of parameters; those of other policies are allowed.
         {"ack_policy": "aad-listing", "divack": 0, "divack_spread": "1us", "divack_sender": 64},
     ],

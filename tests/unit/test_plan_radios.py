@@ -79,13 +79,14 @@ def test_values_of_the_preset_are_not_passed() -> None:
         **{"ampdu_mpdus": 16, "ampdu_bytes": 8191, "ampdu_duration": "1ms", "queue": "fifo"},
         **{"block_ack_request": "off", "fifo_mpdus": 99, "rx_delivery": "coalesced", "amsdu": "on"},
         **{"coalesce_mpdus": 8, "coalesce": "2ms", "mpdu_spacing": "0.25us"},
+        "codel_target": "5ms",
     }
     arguments = keys(**values)
     assert {key: arguments[key] for key in set(arguments) - set(defaults)} == {
         **{"ampdu_mpdus": "16", "ampdu_octets": "8191", "ampdu_duration_us": "1000"},
         **{"queueing": "fifo", "fifo_mpdus": "99", "bar": "off", "amsdu": "on"},
         **{"rx_delivery": "coalesced", "coalesce_mpdus": "8", "coalesce_us": "2000"},
-        **{"mpdu_spacing_ns": "250"},
+        **{"mpdu_spacing_ns": "250", "codel_target_us": "5000"},
     }
 
 

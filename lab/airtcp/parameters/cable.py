@@ -31,7 +31,10 @@ class Cable(Link):
         "rate_burst", 4000, "bucket size of tbf (4000B is the 32kbit of most tc examples)"
     )
     rate_latency_s: Annotated[float, duration(0.001, 60)] = parameter(
-        "rate_latency", 0.4, "maximum time a packet waits in tbf's queue; more is dropped"
+        "rate_latency",
+        0.4,
+        "size of tbf's queue as time at the rate, in addition to rate_burst; more is dropped. No "
+        "effect with rate_at server and a delay, where packets wait in netem",
     )
     rate_at: Annotated[
         Literal["path", "server"], DefaultTopologyOnly(), OnlyWith("access", "wifi")
@@ -43,8 +46,9 @@ class Cable(Link):
     wire_queue_packets: Annotated[int, count(1, 10**7)] = parameter(
         "wire_queue",
         1000,
-        "queue limit of netem in packets, each as large as the server's GSO makes it (1000 is tc's "
-        "default)",
+        "queue limit of netem in packets, each as large as the server's GSO makes it; those in "
+        "tbf's queue count, too. netem refuses more, which the server's TCP takes for congestion "
+        "without a loss (1000 is tc's default)",
     )
     return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
         "return_delay", 0.0, "one-way delay of the wired link, access point to server"

@@ -101,6 +101,14 @@ class Radio(DataRate):
         "queue txq: packets in all TXQs of a radio (`iw phy set txq limit`; mac80211's default is "
         "8192); if there are more, up to 32 of the longest flow are dropped",
     )
+    codel_target_s: Annotated[
+        float | None, duration(100e-6, 1, PRESET), RadioKey("codel_target_us", 1e6)
+    ] = parameter(
+        "codel_target",
+        None,
+        "how long packets may wait in the TXQs before CoDel drops some (mac80211: 20ms; a queueing "
+        "discipline fq_codel: 5ms)",
+    )
     ampdu_mpdus: Annotated[int | None, count(1, 1024, PRESET), RadioKey("ampdu_mpdus")] = parameter(
         "ampdu_mpdus", None, "maximum MPDUs per A-MPDU (802.11n and ac: 64, ax: 256, be: 1023)"
     )
@@ -124,8 +132,8 @@ class Radio(DataRate):
     formed_ppdus: Annotated[int | None, count(0, 8, PRESET), RadioKey("formed_ppdus")] = parameter(
         "formed_ppdus",
         None,
-        "queue txq: A-MPDUs that the driver forms ahead of channel access, the one on the air "
-        "included; 0: it forms them on access",
+        "A-MPDUs that the driver forms ahead of channel access, the one on the air included; 0: "
+        "it forms them on access",
     )
     formed_singles: Annotated[int | None, count(0, 64, PRESET), RadioKey("formed_singles")] = (
         parameter(
@@ -173,8 +181,6 @@ class Radio(DataRate):
     )
 
     def own_conflicts(self) -> Iterator[Conflict]:
-        if self.queue == "fifo" and self.formed_ppdus:
-            yield not_with("formed_ppdus", self.formed_ppdus, "queue fifo", "0 or 'preset'")
         if self.formed_singles and (self.queue == "fifo" or self.formed_ppdus == 0):
             given = "queue fifo" if self.queue == "fifo" else "formed_ppdus 0"
             yield not_with("formed_singles", self.formed_singles, given, "0 or 'preset'")

@@ -84,6 +84,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_COMPLETION_US: time from the end of an exchange until its MPDUs
  *	are reported to mac80211
  * @AIRSIM_ATTR_FIFO_MPDUS: depth of the FIFO
+ * @AIRSIM_ATTR_CODEL_TARGET_US: how long packets may wait in mac80211's queues
+ *	before CoDel drops some
  * @AIRSIM_ATTR_RX_DELIVERY: when received MPDUs are delivered to mac80211
  * @AIRSIM_ATTR_COALESCE_MPDUS: coalesced delivery: maximum MPDUs
  * @AIRSIM_ATTR_COALESCE_US: coalesced delivery: maximum delay of the first MPDU
@@ -162,6 +164,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_FORMED_SINGLES,
 	AIRSIM_ATTR_COMPLETION_US,
 	AIRSIM_ATTR_FIFO_MPDUS,
+	AIRSIM_ATTR_CODEL_TARGET_US,
 	AIRSIM_ATTR_RX_DELIVERY,
 	AIRSIM_ATTR_COALESCE_MPDUS,
 	AIRSIM_ATTR_COALESCE_US,
@@ -247,6 +250,7 @@ enum airsim_attr {
 	INT(FORMED_SINGLES, formed_singles, u32, 0, 64, 0) \
 	INT(COMPLETION_US, completion_us, u32, 0, 100000, 0) \
 	INT(FIFO_MPDUS, fifo_mpdus, u32, 1, 65535, 1424) \
+	INT(CODEL_TARGET_US, codel_target_us, u32, 100, 1000000, 20000) \
 	ENUM(RX_DELIVERY, rx_delivery, airsim_rx_delivery, AIRSIM_RX_DELIVERY_MPDU, \
 	     "mpdu", "ppdu", "coalesced") \
 	INT(COALESCE_MPDUS, coalesce_mpdus, u32, 1, AIRSIM_MAX_MPDUS, 16) \

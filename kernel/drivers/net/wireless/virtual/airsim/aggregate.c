@@ -23,6 +23,7 @@ void airsim_txq_init(struct ieee80211_txq *txq)
 	__skb_queue_head_init(&atxq->pending);
 	INIT_LIST_HEAD(&atxq->retry_list);
 	atxq->txq = txq;
+	atxq->unformed = NULL;
 	atxq->prebuilt = 0;
 	atxq->detached = false;
 }
@@ -44,6 +45,7 @@ void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 	radio->fifo_mpdus -= min(mpdus, radio->fifo_mpdus);
 	radio->count.dropped_queue_gone += mpdus;
 	skb_queue_splice_tail_init(&atxq->pending, done);
+	atxq->unformed = NULL;
 	atxq->prebuilt = 0;
 	list_del_init(&atxq->retry_list);
 	if (radio->ppdu.txq == txq) {
@@ -89,37 +91,53 @@ static bool airsim_prefetches(const struct airsim_radio *radio)
 	       radio->settings.formed_ppdus;
 }
 
-/* The next MPDU of a queue: a pending one, or a new one from mac80211. */
-static struct sk_buff *airsim_txq_take(struct airsim_radio *radio,
+/* Of the MPDUs of the FIFO that are in no PPDU, the first is about to leave. */
+static void airsim_txq_pass_unformed(struct airsim_txq *atxq)
+{
+	struct sk_buff *skb = atxq->unformed;
+
+	atxq->unformed = skb_queue_is_last(&atxq->pending, skb) ?
+			 NULL : skb_queue_next(&atxq->pending, skb);
+}
+
+/*
+ * The next MPDU of a queue, which stays pending: a pending one, or a new one
+ * from mac80211.
+ */
+static struct sk_buff *airsim_txq_peek(struct airsim_radio *radio,
 				       struct ieee80211_txq *txq)
 {
 	struct airsim_txq *atxq = airsim_txq(txq);
-	struct sk_buff *skb = __skb_dequeue(&atxq->pending);
+	struct sk_buff *skb = skb_peek(&atxq->pending);
 
-	if (skb && airsim_mpdu(skb)->first_of_ppdu) {
+	if (skb || airsim_prefetches(radio))
+		return skb;
+	skb = airsim_txq_take_new(radio, txq);
+	if (skb)
+		__skb_queue_tail(&atxq->pending, skb);
+	return skb;
+}
+
+/* Take the MPDU of airsim_txq_peek(). */
+static void airsim_txq_take(struct airsim_txq *atxq, struct sk_buff *skb)
+{
+	if (airsim_mpdu(skb)->first_of_ppdu) {
 		airsim_mpdu(skb)->first_of_ppdu = false;
 		atxq->prebuilt--;
 	}
-	if (skb || airsim_prefetches(radio))
-		return skb;
-	return airsim_txq_take_new(radio, txq);
+	if (skb == atxq->unformed)
+		airsim_txq_pass_unformed(atxq);
+	__skb_unlink(skb, &atxq->pending);
 }
 
 /* Whether the next pending MPDU belongs to another PPDU. */
-static bool airsim_txq_ppdu_complete(const struct airsim_txq *atxq)
+static bool airsim_txq_ppdu_complete(const struct airsim_radio *radio,
+				     const struct airsim_txq *atxq)
 {
 	struct sk_buff *next = skb_peek(&atxq->pending);
 
-	return next && airsim_mpdu(next)->first_of_ppdu;
-}
-
-/* Undo airsim_txq_take(). @first_of_ppdu: the MPDU was the first of another PPDU */
-static void airsim_txq_put_back(struct airsim_txq *atxq, struct sk_buff *skb,
-				bool first_of_ppdu)
-{
-	airsim_mpdu(skb)->first_of_ppdu = first_of_ppdu;
-	atxq->prebuilt += first_of_ppdu;
-	__skb_queue_head(&atxq->pending, skb);
+	return next && (airsim_mpdu(next)->first_of_ppdu ||
+			(radio->settings.formed_ppdus && next == atxq->unformed));
 }
 
 /* What a receiver announces for HE where there is neither HT nor VHT. */
@@ -222,15 +240,14 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 
 	while (ppdu->count < limit) {
 		const struct sk_buff *last = ppdu->mpdu[ppdu->count - 1];
-		bool formed = airsim_txq_ppdu_complete(atxq);
 		u32 subframe = airsim_spaced_octets(&ppdu->rate, txq->sta,
 						    last);
 		struct ieee80211_tx_info *info;
 
 		/* HE TB PPDUs are not formed ahead. */
-		if (formed && !ppdu->tb)
+		if (airsim_txq_ppdu_complete(radio, atxq) && !ppdu->tb)
 			break;
-		skb = airsim_txq_take(radio, txq);
+		skb = airsim_txq_peek(radio, txq);
 		if (!skb)
 			break;
 		info = IEEE80211_SKB_CB(skb);
@@ -240,10 +257,9 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 			    atxq->buf_size ||
 		    !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate,
 				      psdu_octets + subframe,
-				      airsim_mpdu_octets(skb), limit_ns)) {
-			airsim_txq_put_back(atxq, skb, formed);
+				      airsim_mpdu_octets(skb), limit_ns))
 			break;
-		}
+		airsim_txq_take(atxq, skb);
 		psdu_octets += subframe;
 		ppdu->subframe_octets[ppdu->count - 1] = subframe;
 		airsim_ppdu_append(ppdu, skb);
@@ -334,7 +350,6 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct ieee80211_tx_info *info;
 	struct sk_buff *skb;
-	bool formed;
 
 	if (airsim_txq_asleep(txq))
 		return false;
@@ -345,8 +360,7 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 		if (airsim_bar_build(radio, txq))
 			return true;
 	}
-	formed = airsim_txq_ppdu_complete(atxq);
-	skb = airsim_txq_take(radio, txq);
+	skb = airsim_txq_peek(radio, txq);
 	if (!skb)
 		return false;
 	info = IEEE80211_SKB_CB(skb);
@@ -363,10 +377,10 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	ppdu->response = AIRSIM_RESPONSE_ACK;
 	if (limit_ns && !airsim_ppdu_fits(radio, txq->sta, &ppdu->rate, 0,
 					  airsim_mpdu_octets(skb), limit_ns)) {
-		airsim_txq_put_back(atxq, skb, formed);
 		airsim_ppdu_clear(ppdu, ppdu->ac);
 		return false;
 	}
+	airsim_txq_take(atxq, skb);
 	airsim_ppdu_append(ppdu, skb);
 	if (airsim_may_aggregate(&ppdu->rate, skb, atxq->buf_size)) {
 		ppdu->response = AIRSIM_RESPONSE_BLOCKACK;
@@ -408,11 +422,14 @@ static bool airsim_fifo_has_room(const struct airsim_radio *radio)
 static void airsim_fifo_fill(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq)
 {
+	struct airsim_txq *atxq = airsim_txq(txq);
 	struct sk_buff *skb;
 
 	while (airsim_fifo_has_room(radio) &&
 	       (skb = airsim_txq_take_new(radio, txq))) {
-		__skb_queue_tail(&airsim_txq(txq)->pending, skb);
+		__skb_queue_tail(&atxq->pending, skb);
+		if (!atxq->unformed)
+			atxq->unformed = skb;
 		radio->fifo_mpdus++;
 	}
 }
@@ -437,8 +454,27 @@ static bool airsim_may_prebuild(const struct airsim_radio *radio, u8 ac)
 	       (prebuilt < radio->settings.formed_singles && mpdus == prebuilt);
 }
 
+/* The next MPDU for a PPDU that is built ahead, which is pending from now on. */
+static struct sk_buff *airsim_txq_form_next(struct airsim_radio *radio,
+					    struct ieee80211_txq *txq)
+{
+	struct airsim_txq *atxq = airsim_txq(txq);
+	struct sk_buff *skb;
+
+	if (radio->hardware.queueing == AIRSIM_QUEUE_FIFO) {
+		skb = atxq->unformed;
+		if (skb)
+			airsim_txq_pass_unformed(atxq);
+		return skb;
+	}
+	skb = airsim_txq_take_new(radio, txq);
+	if (skb)
+		__skb_queue_tail(&atxq->pending, skb);
+	return skb;
+}
+
 /*
- * Dequeues one PPDU's worth of MPDUs from what mac80211 has queued. Frames
+ * Puts MPDUs from the FIFO, or from what mac80211 has queued, into a PPDU. Frames
  * queued later go into the next PPDU, even if this one still waits for the
  * medium. The length of the next MPDU is assumed to be that of the previous
  * one; MPDUs that do not fit in the end are sent first in the next PPDU.
@@ -447,7 +483,7 @@ static void airsim_prebuild_ppdu(struct airsim_radio *radio,
 				 struct ieee80211_txq *txq)
 {
 	struct airsim_txq *atxq = airsim_txq(txq);
-	struct sk_buff *skb = airsim_txq_take_new(radio, txq);
+	struct sk_buff *skb = airsim_txq_form_next(radio, txq);
 	u32 psdu_octets = 0, count = 1;
 	struct ieee80211_tx_rate chosen;
 	struct airsim_rate rate;
@@ -457,7 +493,6 @@ static void airsim_prebuild_ppdu(struct airsim_radio *radio,
 	airsim_rate_read(radio, skb, txq, 0, &chosen, &rate);
 	airsim_mpdu(skb)->first_of_ppdu = true;
 	atxq->prebuilt++;
-	__skb_queue_tail(&atxq->pending, skb);
 	while (count < airsim_ampdu_limit(radio, atxq) &&
 	       airsim_may_aggregate(&rate, skb, atxq->buf_size)) {
 		psdu_octets +=
@@ -465,12 +500,22 @@ static void airsim_prebuild_ppdu(struct airsim_radio *radio,
 		if (!airsim_ppdu_fits(radio, txq->sta, &rate, psdu_octets,
 				      airsim_mpdu_octets(skb), 0))
 			break;
-		skb = airsim_txq_take_new(radio, txq);
+		skb = airsim_txq_form_next(radio, txq);
 		if (!skb)
 			break;
-		__skb_queue_tail(&atxq->pending, skb);
 		count++;
 	}
+}
+
+/* Build PPDUs ahead from the FIFO. */
+static void airsim_fifo_prebuild(struct airsim_radio *radio, u8 ac)
+{
+	struct airsim_txq *atxq;
+
+	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
+		while (atxq->unformed && !airsim_txq_asleep(atxq->txq) &&
+		       airsim_may_prebuild(radio, ac))
+			airsim_prebuild_ppdu(radio, atxq->txq);
 }
 
 /**
@@ -498,7 +543,10 @@ void airsim_prefetch(struct airsim_radio *radio, u8 ac)
 		ieee80211_return_txq(hw, txq, false);
 	}
 	ieee80211_txq_schedule_end(hw, ac);
-	if (fifo && !airsim_fifo_has_room(radio))
+	if (!fifo)
+		return;
+	airsim_fifo_prebuild(radio, ac);
+	if (!airsim_fifo_has_room(radio))
 		radio->fifo_waiting |= BIT(ac);
 }
 

@@ -116,6 +116,8 @@ struct airsim_mpdu {
  * @retry_list: entry in the radio's list while @pending is not empty
  * @buf_size: the receiver's reorder buffer, MPDUs; 0 without a BlockAck
  *	agreement
+ * @unformed: first of the MPDUs in @pending that came through the FIFO and are
+ *	in no PPDU yet; the others follow it
  * @prebuilt: PPDUs in @pending that were built ahead
  * @unanswered: exchanges since the last response
  * @bar_due: a BlockAck is missing, and a BlockAckReq is to be sent
@@ -125,6 +127,7 @@ struct airsim_txq {
 	struct ieee80211_txq *txq;
 	struct sk_buff_head pending;
 	struct list_head retry_list;
+	struct sk_buff *unformed;
 	u16 buf_size;
 	u8 prebuilt;
 	u8 unanswered;
@@ -945,6 +948,9 @@ void airsim_ack_hold_detach(struct airsim_radio *radio,
 			    struct net_device *device);
 void airsim_ack_hold_count(struct airsim_radio *radio,
 			   struct airsim_radio_counters *count);
+
+/* codel.c */
+void airsim_set_codel(struct airsim_radio *radio);
 
 /* debugfs.c */
 void airsim_debugfs_init(void);

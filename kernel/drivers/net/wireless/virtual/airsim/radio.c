@@ -512,6 +512,7 @@ struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
 	err = ieee80211_register_hw(hw);
 	if (err)
 		goto destroy_hold;
+	airsim_set_codel(radio);
 	return radio;
 
 destroy_hold:

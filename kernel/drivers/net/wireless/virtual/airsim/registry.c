@@ -189,6 +189,7 @@ int airsim_radio_set(u32 index, const struct airsim_settings *settings,
 			airsim_receive_interrupt(radio);
 		radio->settings = *settings;
 		spin_unlock_bh(&airsim_medium.lock);
+		airsim_set_codel(radio);
 		err = 0;
 	}
 	mutex_unlock(&airsim_registry_mutex);
