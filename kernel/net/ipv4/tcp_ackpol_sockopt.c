@@ -35,10 +35,12 @@ static void tcp_ackpol_send_pending(struct sock *sk)
 				   TCPF_SYN_RECV))
 		return;
 
-	if (has_current_bpf_ctx())
+	if (has_current_bpf_ctx()) {
 		inet_csk_reset_xmit_timer(sk, ICSK_TIME_DACK, 1, TCP_RTO_MAX);
-	else
+	} else {
+		tcp_mstamp_refresh(tcp_sk(sk));
 		tcp_send_ack(sk);
+	}
 }
 
 /**
@@ -74,7 +76,8 @@ int tcp_ackpol_set(struct sock *sk, const char *name)
 	if (ret)
 		return ret;
 
-	if (!tcp_ackpol_allowed(net, name) &&
+	/* BPF programs may choose any: they need not take the lock */
+	if (!bpf && !tcp_ackpol_allowed(net, name) &&
 	    !sockopt_ns_capable(net->user_ns, CAP_NET_ADMIN)) {
 		ret = -EPERM;
 		goto put;
