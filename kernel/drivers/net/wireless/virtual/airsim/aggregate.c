@@ -69,18 +69,21 @@ static u16 airsim_mpdu_sequence(const struct sk_buff *skb)
 	return IEEE80211_SEQ_TO_SN(le16_to_cpu(hdr->seq_ctrl));
 }
 
-static struct sk_buff *airsim_txq_take_new(struct airsim_radio *radio,
-					   struct ieee80211_txq *txq)
+/* A new MPDU from mac80211, which is pending from now on. */
+static struct sk_buff *airsim_txq_pull(struct airsim_radio *radio,
+				       struct ieee80211_txq *txq)
 {
+	struct airsim_txq *atxq = airsim_txq(txq);
 	struct sk_buff *skb;
 
-	if (airsim_txq(txq)->detached || airsim_txq_asleep(txq))
+	if (atxq->detached || airsim_txq_asleep(txq))
 		return NULL;
 	skb = ieee80211_tx_dequeue(radio->hw, txq);
 	if (!skb)
 		return NULL;
 	airsim_mpdu_init(skb);
 	radio->count.taken++;
+	__skb_queue_tail(&atxq->pending, skb);
 	return skb;
 }
 
@@ -107,15 +110,11 @@ static void airsim_txq_pass_unformed(struct airsim_txq *atxq)
 static struct sk_buff *airsim_txq_peek(struct airsim_radio *radio,
 				       struct ieee80211_txq *txq)
 {
-	struct airsim_txq *atxq = airsim_txq(txq);
-	struct sk_buff *skb = skb_peek(&atxq->pending);
+	struct sk_buff *skb = skb_peek(&airsim_txq(txq)->pending);
 
 	if (skb || airsim_prefetches(radio))
 		return skb;
-	skb = airsim_txq_take_new(radio, txq);
-	if (skb)
-		__skb_queue_tail(&atxq->pending, skb);
-	return skb;
+	return airsim_txq_pull(radio, txq);
 }
 
 /* Take the MPDU of airsim_txq_peek(). */
@@ -426,8 +425,7 @@ static void airsim_fifo_fill(struct airsim_radio *radio,
 	struct sk_buff *skb;
 
 	while (airsim_fifo_has_room(radio) &&
-	       (skb = airsim_txq_take_new(radio, txq))) {
-		__skb_queue_tail(&atxq->pending, skb);
+	       (skb = airsim_txq_pull(radio, txq))) {
 		if (!atxq->unformed)
 			atxq->unformed = skb;
 		radio->fifo_mpdus++;
@@ -454,22 +452,17 @@ static bool airsim_may_prebuild(const struct airsim_radio *radio, u8 ac)
 	       (prebuilt < radio->settings.formed_singles && mpdus == prebuilt);
 }
 
-/* The next MPDU for a PPDU that is built ahead, which is pending from now on. */
+/* The next MPDU for a PPDU that is built ahead, which is pending. */
 static struct sk_buff *airsim_txq_form_next(struct airsim_radio *radio,
 					    struct ieee80211_txq *txq)
 {
 	struct airsim_txq *atxq = airsim_txq(txq);
-	struct sk_buff *skb;
+	struct sk_buff *skb = atxq->unformed;
 
-	if (radio->hardware.queueing == AIRSIM_QUEUE_FIFO) {
-		skb = atxq->unformed;
-		if (skb)
-			airsim_txq_pass_unformed(atxq);
-		return skb;
-	}
-	skb = airsim_txq_take_new(radio, txq);
+	if (radio->hardware.queueing != AIRSIM_QUEUE_FIFO)
+		return airsim_txq_pull(radio, txq);
 	if (skb)
-		__skb_queue_tail(&atxq->pending, skb);
+		airsim_txq_pass_unformed(atxq);
 	return skb;
 }
 
