@@ -151,20 +151,20 @@ class Standing:
     @property
     def acks_per_s(self) -> float | None:
         """The mean rate of ACKs without data, over conditions with bulk transfers."""
-        return self._mean(lambda run: run.values["acks_sent"] / _seconds(run), "acks_sent")
+        return self._mean("acks_sent", _seconds)
 
     @property
     def ack_airtime(self) -> float | None:
         """The mean share of airtime of exchanges that carry only ACKs, over the same."""
-        return self._mean(lambda run: run.values["airtime_ack_share"], "airtime_ack_share")
+        return self._mean("airtime_ack_share")
 
     def count(self, verdict: Verdict) -> int:
         return sum(one.verdict == verdict for one in self.results)
 
-    def _mean(self, value: Callable[[RunRecord], float], metric: str) -> float | None:
+    def _mean(self, metric: str, per: Callable[[RunRecord], float] = lambda _: 1.0) -> float | None:
         """The mean over conditions with bulk transfers, of each of which the mean over runs."""
         of_conditions = (
-            [value(run) for run in one.runs if metric in run.values]
+            [run.values[metric] / per(run) for run in one.runs if metric in run.values]
             for one in self.results
             if not one.less_is_better
         )
