@@ -329,8 +329,24 @@ def try_reconnecting() -> dict[str, Any]:
     return results
 
 
+def try_reconnecting_by_default() -> list[int]:
+    """The receiver's RTT after data, and after the socket connects again; before any choice."""
+    rtts = []
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
+        for size in (100_000, 0):
+            client.connect(listener.getsockname())
+            server, _ = listener.accept()
+            with server:
+                server.sendall(bytes(size))
+                client.recv(size, socket.MSG_WAITALL)
+                rtts.append(receiver_rtt_us(client))
+                disconnect(client)
+    return rtts
+
+
 def main() -> None:
     functions = (
+        try_reconnecting_by_default,
         *(try_namespace, try_socket, try_without_privilege, try_route, try_diagnosis),
         try_reconnecting,
     )

@@ -87,3 +87,9 @@ def test_state_is_new_after_another_connect(output: dict[str, Any]) -> None:
         assert results[f"{name}, disconnected"] == "aad"
         assert results[f"{name}, RTT before data"] == 0
         assert results[f"{name}, RTT after data"] > 0
+
+
+def test_disconnect_resets_rtt_before_a_policy_is_chosen(output: dict[str, Any]) -> None:
+    before, again = output["reconnecting_by_default"]
+    assert before > 0
+    assert again == 0

@@ -319,11 +319,6 @@ static void tcp_ackpol_attach_pernet(struct sock *sk)
 
 void __tcp_ackpol_assign(struct sock *sk)
 {
-	/* Policies compare round trip times. tcp_disconnect() keeps the
-	 * estimate, but the next connection may take another path.
-	 */
-	memset(&tcp_sk(sk)->rcv_rtt_est, 0, sizeof(tcp_sk(sk)->rcv_rtt_est));
-
 	tcp_ackpol_release(sk);
 	tcp_ackpol_attach_pernet(sk);
 }
@@ -392,7 +387,7 @@ static void __net_exit tcp_ackpol_net_exit(struct net *net)
 		tcp_ackpol_params_sysctl_exit(net, ops);
 	mutex_unlock(&tcp_ackpol_mutex);
 
-	ops = rcu_dereference_protected(an->ops, true);
+	ops = rcu_replace_pointer(an->ops, NULL, true);
 	if (ops)
 		module_put(ops->owner);
 }

@@ -32,6 +32,16 @@ static const struct tcp_ackpol_ops *tcp_ackpol_find_key(u32 key)
 	return NULL;
 }
 
+/* Is the metric of a name that of a registered policy or of "default"? */
+bool tcp_ackpol_key_is_taken(const char *name)
+{
+	u32 key = tcp_ackpol_key_of(name);
+
+	guard(rcu)();
+	return key == tcp_ackpol_key_of(TCP_ACKPOL_DEFAULT) ||
+	       tcp_ackpol_find_key(key);
+}
+
 /* The metric for the name of a policy, 0 if there is no such policy */
 u32 tcp_ackpol_get_key(const char *name)
 {

@@ -10,6 +10,7 @@
 #include "bpf_ackpol_ca.skel.h"
 #include "bpf_ackpol_cwnd.skel.h"
 #include "bpf_ackpol_incompl.skel.h"
+#include "bpf_ackpol_key.skel.h"
 #include "bpf_ackpol_setsockopt.skel.h"
 #include "bpf_ackpol_sleepable.skel.h"
 #include "bpf_ackpol_tail_call.skel.h"
@@ -187,20 +188,20 @@ out:
 	}
 }
 
-static void test_incompl(void)
-{
-	struct bpf_ackpol_incompl *skel;
-	struct bpf_link *link;
-
-	skel = bpf_ackpol_incompl__open_and_load();
-	if (!ASSERT_OK_PTR(skel, "open_and_load"))
-		return;
-
-	link = bpf_map__attach_struct_ops(skel->maps.bpf_incompl);
-	ASSERT_ERR_PTR(link, "attach_struct_ops");
-	ASSERT_EQ(errno, EINVAL, "errno");
-	bpf_ackpol_incompl__destroy(skel);
-}
+/* Programs that the verifier accepts, but that cannot be registered */
+#define TEST_NOT_REGISTERED(name, error) do {				\
+	struct bpf_ackpol_##name *skel;					\
+	struct bpf_link *link;						\
+									\
+	skel = bpf_ackpol_##name##__open_and_load();			\
+	if (!ASSERT_OK_PTR(skel, "open_and_load"))			\
+		break;							\
+									\
+	link = bpf_map__attach_struct_ops(skel->maps.bpf_##name);	\
+	ASSERT_ERR_PTR(link, "attach_struct_ops");			\
+	ASSERT_EQ(errno, error, "errno");				\
+	bpf_ackpol_##name##__destroy(skel);				\
+} while (0)
 
 static void test_unsupp(void)
 {
@@ -234,7 +235,9 @@ void test_bpf_ackpol(void)
 	if (test__start_subtest("name_is_taken"))
 		test_name_is_taken();
 	if (test__start_subtest("incompl"))
-		test_incompl();
+		TEST_NOT_REGISTERED(incompl, EINVAL);
+	if (test__start_subtest("key"))
+		TEST_NOT_REGISTERED(key, EEXIST);
 	if (test__start_subtest("unsupp"))
 		test_unsupp();
 	if (test__start_subtest("write"))
