@@ -52,6 +52,22 @@ def test_each_segment_can_be_lost(lab_kernel: Kernel, tools: GuestTools, tmp_pat
     assert loss["drops"] / frames == pytest.approx(0.01, rel=0.3)
 
 
+def test_full_queue_of_the_path_loses_segments(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    parameters = Parameters().replace(
+        {
+            **{"duration": "5s", "rate": "50Mbit", "delay": "5ms", "gso": "off", "tso": "off"},
+            **{"hystart": "off", "streams": 2, "width": "40MHz"},
+        }
+    )
+    result = measured(lab_kernel, tools, Case({}, parameters), tmp_path)
+    _, rate = json.loads((tmp_path / result.artifacts["qdisc-server.json"].path).read_text())
+    print(f"{rate['drops']} dropped, {result.values['retransmits']:.0f} retransmitted")
+    assert rate["kind"] == "tbf" and rate["drops"] > 0
+    assert result.values["retransmits"] >= rate["drops"]
+
+
 def test_loss_can_begin_and_end_during_a_run(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:

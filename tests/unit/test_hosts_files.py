@@ -283,7 +283,7 @@ def test_settings_of_hosts(tmp_path: Path) -> None:
     assert "put /proc/sys/net/ipv4/tcp_sack 1" in server
     assert any(call.startswith("put /proc/sys/net/ipv4/tcp_small_queue") for call in server)
     assert "windows eth0 192.168.1.7 initcwnd 20" in server
-    assert "qdisc eth0 root handle 1: netem delay 10000us limit 1000" in server
+    assert "qdisc eth0 root handle 1: netem delay 10000us limit 1000000" in server
     assert next(call for call in server if "tbf" in call).startswith(
         "qdisc eth0 parent 1:1 handle 2:"
     )

@@ -134,7 +134,7 @@ link set 1 3 rate_format ht rate_mcs 2 rate_streams 1 rate_width_mhz 20 rate_gi_
 sleep 1
 in_node far <<'END'
 batch tc '
-qdisc change dev eth0 root handle 1: netem delay 60000us limit 1000
+qdisc change dev eth0 root handle 1: netem delay 60000us limit 1000000
 qdisc change dev eth0 parent 1:1 handle 2: tbf rate 100000000bit burst 4000b latency 400000us
 '
 END

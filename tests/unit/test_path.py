@@ -70,7 +70,7 @@ def test_packets_are_segmented_before_they_are_lost() -> None:
     loss = "netem loss 1% limit 1000000"
     tbf = "tbf rate 40000000bit burst 4000b latency 400000us"
     assert qdiscs(planned(wire_loss=0.01, delay="3ms", rate="40Mbit"), "server") == [
-        "eth0 root handle 1: netem delay 3000us limit 1000",
+        "eth0 root handle 1: netem delay 3000us limit 1000000",
         f"eth0 parent 1:1 handle 4: {segments}",
         f"eth0 parent 4:1 handle 5: {loss}",
         f"eth0 parent 5:1 handle 2: {tbf}",

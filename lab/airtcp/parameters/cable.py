@@ -46,9 +46,9 @@ class Cable(Link):
     wire_queue_packets: Annotated[int, count(1, 10**7)] = parameter(
         "wire_queue",
         1000,
-        "queue limit of netem in packets, each as large as the server's GSO makes it; those in "
-        "tbf's queue count, too. netem refuses more, which the server's TCP takes for congestion "
-        "without a loss (1000 is tc's default)",
+        "queue limit of netem in packets, each as large as the server's GSO makes it. netem "
+        "refuses more, which the server's TCP takes for congestion without a loss (1000 is tc's "
+        "default). No effect with a rate at the path, where rate_latency is the limit",
     )
     return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
         "return_delay", 0.0, "one-way delay of the wired link, access point to server"

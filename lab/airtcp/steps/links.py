@@ -39,8 +39,9 @@ def shaped(end: End, verb: str = "add") -> list[Step]:
     ]
 
 
-def _way(way: Way, packets: int, segments: bool) -> list[tuple[int, str]]:
+def _way(way: Way, limit: int | None, segments: bool) -> list[tuple[int, str]]:
     """Delay and loss, with handles. netem loses a packet of many segments as a whole."""
+    packets = _UNLIMITED_PACKETS if limit is None else limit
     delay = f"netem delay {max(_MIN_DELAY_US, round(way.delay_s * 1e6))}us"
     loss = f"loss {100 * way.loss:g}%"
     if not segments:

@@ -51,15 +51,15 @@ def path(parameters: Parameters) -> Path:
 class Shaper:
     """The qdiscs of a device for packets that leave by a cable.
 
-    way: delay and loss, for at most wire_packets in flight; None: none. segments: packets are
-    segmented into frames before the loss. rate_bps: the rate after that, or before with rate_first,
-    of whole Ethernet frames with their gaps. burst_bytes: size of bursts; None: one frame.
-    queue_packets: length of the queue; None: latency_s at this rate. ack_filter: the stage
-    (parameters/ack_filter.py) in the queue.
+    way: delay and loss; None: none. wire_packets: the limit of packets in flight, which include
+    those that wait for the rate; None: none. segments: packets are segmented into frames before the
+    loss. rate_bps: the rate after that, or before with rate_first, of whole Ethernet frames with
+    their gaps. burst_bytes: size of bursts; None: one frame. queue_packets: length of the queue;
+    None: latency_s at this rate. ack_filter: the stage (parameters/ack_filter.py) in the queue.
     """
 
     way: Way | None = None
-    wire_packets: int = 1000
+    wire_packets: int | None = None
     segments: bool = False
     rate_bps: float | None = None
     latency_s: float = 0.4
@@ -81,7 +81,8 @@ def forward(parameters: Parameters, lossy: bool) -> Shaper:
 
     With radios there is always a delay, at least that of a cable: a delayed packet is no longer
     accounted to its socket, as after a network card has sent it. With rate_at server it is until
-    it has crossed the cable, unless there is a delay.
+    it has crossed the cable, unless there is a delay. With a rate the queue is tbf's, which loses
+    what it drops. TCP would take what netem refuses for local congestion without a loss.
     """
     way = path(parameters).forward
     if parameters.rate_at == "server":
@@ -95,11 +96,12 @@ def forward(parameters: Parameters, lossy: bool) -> Shaper:
             rate_first=True,
         )
     ethernet = parameters.access == "ethernet"
+    rate_bps = _slower_bps(parameters) if ethernet else way.rate_bps
     return Shaper(
         way,
-        parameters.wire_queue_packets,
+        parameters.wire_queue_packets if rate_bps is None else None,
         lossy,
-        _slower_bps(parameters) if ethernet else way.rate_bps,
+        rate_bps,
         parameters.rate_latency_s,
         None if ethernet else parameters.rate_burst_bytes,
     )
