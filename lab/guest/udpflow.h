@@ -29,6 +29,11 @@ struct request {
 	uint32_t octets;
 };
 
+/* The last message of the sender. */
+struct end {
+	int64_t length_ns;	/* how long it has sent */
+};
+
 /* Counters of a stream: what was sent, or what arrived. */
 struct count {
 	uint64_t bytes;
@@ -60,6 +65,7 @@ struct flow {
 	int buffer;		/* of each sender's socket, in octets */
 	long long start_ns;
 	long long interval_ns;	/* start of the current interval */
+	long long arrival_ns;	/* of the last datagram; receivers only */
 	bool has_intervals;
 };
 

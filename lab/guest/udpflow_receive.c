@@ -76,11 +76,12 @@ static void count_datagram(struct flow *flow, struct mmsghdr *datagram,
 	if (datagram->msg_len < sizeof(*header) ||
 	    number >= (uint32_t)flow->count)
 		return;
+	flow->arrival_ns = arrival_ns(&datagram->msg_hdr);
 	stream = &flow->streams[number];
 	stream->total.bytes += datagram->msg_len;
 	count_number(&stream->total, be64toh(header->number));
-	count_jitter(stream, arrival_ns(&datagram->msg_hdr) -
-			     (int64_t)be64toh(header->sent_ns));
+	count_jitter(stream,
+		     flow->arrival_ns - (int64_t)be64toh(header->sent_ns));
 }
 
 /* Receive all datagrams that have arrived. */
@@ -145,9 +146,9 @@ void receive(const struct sockaddr_in *here)
 	int data = open_receiver(here), control = accept_sender(here);
 	struct pollfd end = { .fd = control, .events = POLLIN };
 	struct request request;
-	double seconds;
-	long long now;
-	char byte = 0;
+	const char ready = 0;
+	struct end message;
+	long long end_ns;
 
 	get(control, &request, sizeof(request));
 	if (request.streams < 1 || request.streams > MAX_STREAMS) {
@@ -155,23 +156,25 @@ void receive(const struct sockaddr_in *here)
 		exit(1);
 	}
 	flow.count = request.streams;
-	put(control, &byte, 1);
+	put(control, &ready, sizeof(ready));
 	flow.start_ns = flow.interval_ns = now_ns(CLOCK_REALTIME);
 	print_start(&flow, request.octets);
 	while (!poll(&end, 1, READ_MS)) {
 		receive_waiting(&flow, data);
 		check_interval(&flow, now_ns(CLOCK_REALTIME));
 	}
-	get(control, &byte, 1);
+	get(control, &message, sizeof(message));
 	receive_waiting(&flow, data);
-	now = now_ns(CLOCK_REALTIME);
-	seconds = (now - flow.start_ns) / 1e9;
-	if (now > flow.interval_ns)
-		end_interval(&flow, now);
+	/* The message may be late: it is sent again if it was lost. */
+	end_ns = flow.start_ns + message.length_ns;
+	if (end_ns < flow.arrival_ns)
+		end_ns = flow.arrival_ns;
+	if (end_ns > flow.interval_ns)
+		end_interval(&flow, end_ns);
 	for (int i = 0; i < flow.count; i++)
 		results[i] = (struct result){ flow.streams[i].total,
 					      flow.streams[i].jitter_ns,
-					      seconds };
+					      (end_ns - flow.start_ns) / 1e9 };
 	put(control, results, flow.count * sizeof(*results));
 	print_end(&flow, NULL, results);
 }

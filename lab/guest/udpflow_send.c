@@ -143,8 +143,9 @@ void send_all(const struct sockaddr_in *there, int streams, int tos,
 		.datagrams_per_ns = rate_bps / 8 / octets / NSEC_PER_SEC,
 	};
 	int control = connected_socket(SOCK_STREAM, there);
+	struct end end;
 	long long now;
-	char byte = 0;
+	char byte;
 
 	flow.count = streams;
 	open_streams(&flow, there, tos);
@@ -155,7 +156,8 @@ void send_all(const struct sockaddr_in *there, int streams, int tos,
 	send_until(&flow, &schedule, flow.start_ns + seconds * NSEC_PER_SEC);
 	now = now_ns(CLOCK_REALTIME);
 	end_interval(&flow, now);
-	put(control, &byte, 1);
+	end.length_ns = now - flow.start_ns;
+	put(control, &end, sizeof(end));
 	get(control, received, streams * sizeof(*received));
 	for (int i = 0; i < streams; i++)
 		sent[i] = (struct result){ flow.streams[i].total, 0,

@@ -27,7 +27,8 @@ for number, transit_ms in json.loads(sys.argv[1]):
     data.send(struct.pack(">IIQq", 0, 0, number, sent_ns).ljust(100, b"\\0"))
 data.send(struct.pack(">IIQq", 1, 0, 1, 0).ljust(100, b"\\0"))  # of a stream that does not exist
 data.send(b"not a header")
-control.sendall(b"\\0")
+time.sleep(float(sys.argv[2]))
+control.sendall(struct.pack("=q", 250_000_000))
 assert len(control.recv(1 << 16)) == 48
 """
 
@@ -38,14 +39,19 @@ def in_namespace(script: str, *arguments: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
-def received(tools: GuestTools, tmp_path: Path, sent: list[tuple[int, float]]) -> dict[str, Any]:
-    """What the receiver reports of datagrams with these numbers and transit times in ms."""
+def received(
+    tools: GuestTools, tmp_path: Path, sent: list[tuple[int, float]], late_s: float = 0
+) -> dict[str, Any]:
+    """What the receiver reports of datagrams with these numbers and transit times in ms.
+
+    late_s: time between them and the sender's last message, which says that it sent for 250 ms.
+    """
     output = tmp_path / "received.json"
     script = """
         "$1" receive >"$2" & until ss -Hltn | grep -q :5201; do sleep 0.05; done
-        "$3" -c "$4" "$5"; wait $!
+        "$3" -c "$4" "$5" "$6"; wait $!
     """
-    python = sys.executable, SENDER, json.dumps(sent)
+    python = sys.executable, SENDER, json.dumps(sent), str(late_s)
     done = in_namespace(script, str(tools.directory / "udpflow"), str(output), *python)
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(output.read_text())
@@ -85,6 +91,15 @@ def test_jitter_is_that_of_rfc_3550(tools: GuestTools, tmp_path: Path) -> None:
     total = received(tools, tmp_path, sent)["end"]["sum_received"]
     # 19 changes of 10 s, much longer than a datagram takes here.
     assert total["jitter_ms"] == pytest.approx(10_000 * (1 - (15 / 16) ** 19), rel=0.01)
+
+
+def test_goodput_does_not_depend_on_when_the_last_message_arrives(
+    tools: GuestTools, tmp_path: Path
+) -> None:
+    sent = [(number, 0.0) for number in range(1, 11)]
+    total = received(tools, tmp_path, sent, late_s=1)["end"]["sum_received"]
+    assert 0.25 <= total["seconds"] < 1
+    assert total["bits_per_second"] == pytest.approx(8 * 1000 / total["seconds"])
 
 
 def test_receiver_fails_if_its_sender_ends(tools: GuestTools, tmp_path: Path) -> None:
