@@ -174,7 +174,7 @@ def test_pings_are_those_of_the_transfer(tmp_path: Path) -> None:
     run = model.load(out_dir).runs[0]
     idle = run.record.model_copy(update={"parameters": {**run.parameters, "baseline": "2s"}})
     lines = [
-        f"[170000000{second}.001] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=1.00 ms\n"
+        f"[170000000{second}.001] 64 bytes: icmp_seq={second + 1} ttl=64 time=1.00 ms\n"
         for second in range(9)
     ]
     (run.directory / "ping.txt").write_text("".join(lines))

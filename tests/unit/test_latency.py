@@ -19,6 +19,34 @@ def test_pings_have_the_times_when_they_were_sent(tmp_path: Path) -> None:
     assert list(ping.rtt_ms) == [1, 2, 3, 4, 5]
 
 
+def write_replies(run_dir: Path, *replies: tuple[int, float, int]) -> Path:
+    """Replies of ping: a number, when it was sent, in s, and its round-trip time in ms."""
+    run_dir.mkdir()
+    lines = [
+        f"[{1_700_000_000 + sent_s + ms / 1000:.6f}] 64 bytes: icmp_seq={number} time={ms} ms\n"
+        for number, sent_s, ms in replies
+    ]
+    (run_dir / "ping.txt").write_text("".join(lines))
+    return run_dir
+
+
+def test_lost_pings_are_between_their_neighbours(tmp_path: Path) -> None:
+    # The first, the third and the fourth were lost, and the sixth was answered twice.
+    run = write_replies(tmp_path / "run", (2, 0.2, 7), (5, 0.8, 8), (6, 1.0, 9), (6, 1.0, 10))
+    ping = read_ping(run)
+    assert list(ping.sent_s) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0], abs=1e-5)
+    assert list(ping.answered.rtt_ms) == [7, 8, 9]
+    assert list(numpy.isnan(ping.rtt_ms)) == [True, False, True, True, False, False]
+
+
+def test_numbers_of_pings_start_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write_replies(run, *((number % 65536, number / 1000, 1) for number in range(1, 65601)))
+    ping = read_ping(run)
+    assert (ping.rtt_ms.size, ping.answered.rtt_ms.size) == (65600, 65600)
+    assert ping.sent_s[-1] == pytest.approx(65.599)
+
+
 def test_pings_before_and_after_the_transfer_are_left_out(tmp_path: Path) -> None:
     ping = read_ping(write_run(tmp_path / "run"))
     without = Parameters().replace({"duration": "1s"})
@@ -34,7 +62,7 @@ def test_requests_without_an_answer_are_kept(tmp_path: Path) -> None:
     probe = read_udp_ping(path)
     assert list(probe.sent_s) == pytest.approx([0, 0.2, 0.4])
     assert numpy.isnan(probe.rtt_ms[1])
-    assert list(probe.answered_ms) == [2.5, 3.5]
+    assert list(probe.answered.rtt_ms) == [2.5, 3.5]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +90,6 @@ def test_within_includes_the_start_but_not_the_end() -> None:
     probe = Latency(numpy.array([0.0, 1.0, 2.0, 3.0]), numpy.array([1.0, numpy.nan, 3.0, 4.0]))
     selected = probe.within(1.0, 3.0)
     assert list(selected.sent_s) == [1, 2]
-    assert list(selected.answered_ms) == [3]
+    assert list(selected.answered.rtt_ms) == [3]
     assert probe.within(-numpy.inf, 1.0).sent_s.size == 1
     assert probe.within(3.0, numpy.inf).sent_s.size == 1

@@ -36,7 +36,7 @@ from airtcp.testbed.default import testbed
 REQUEST_RESPONSE = {f"request_response_ms_{of}" for of in ("mean", "p50", "p95", "p99", "max")}
 TRANSFER = {f"completion_time_ms_{of}" for of in ("mean", "p50", "p95")}
 PAGES = {f"page_time_ms_{of}" for of in ("mean", "p50", "p95")}
-PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95"}
+PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95", "ping_loss_share"}
 UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
 UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
 # Metrics that do not apply to a single flow with only ping beside it and no capture.
@@ -84,6 +84,7 @@ def test_every_metric_of_a_download(tmp_path: Path) -> None:
             "tcp_rtt_ms_p95": 29.0,
             "ping_rtt_ms_p50": 3.0,  # of 1, 2, 3, 4, 5
             "ping_rtt_ms_p95": 4.8,
+            "ping_loss_share": 0,
             "cwnd_segments_mean": 25.0,  # of 10, 20, 30, 40
             "cwnd_segments_max": 40.0,
             "ampdu_mpdus_mean": (10 * 1 + 30 * 20) / 40,
@@ -355,8 +356,8 @@ def test_probes_during_and_outside_the_transfer_differ(tmp_path: Path) -> None:
     replies = enumerate([1, 1, 20, 30, 40, 50, 2, 3], start=1_700_000_000)
     (run / "ping.txt").write_text(
         "".join(
-            f"[{second}.{ms:03}000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time={ms} ms\n"
-            for second, ms in replies
+            f"[{second}.{ms:03}000] 64 bytes: icmp_seq={number} ttl=64 time={ms} ms\n"
+            for number, (second, ms) in enumerate(replies, start=1)
         )
     )
     write_udp_ping(run / "udp-ping-BE.csv", [1, 1, 7, None, 8, 9, None, 1], interval_s=1.0)

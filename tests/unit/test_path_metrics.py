@@ -106,7 +106,7 @@ def test_slow_nodes_are_busy_for_a_share_of_the_transfer(tmp_path: Path) -> None
 def write_pings(run: Path, *times_s: float) -> None:
     """Replies of 1, 2, 3 ms and so on to pings that were sent at these times."""
     lines = [
-        f"[{1_700_000_000 + at_s + ms / 1000:.6f}] 64 bytes: icmp_seq=1 ttl=64 time={ms} ms\n"
+        f"[{1_700_000_000 + at_s + ms / 1000:.6f}] 64 bytes: icmp_seq={ms} ttl=64 time={ms} ms\n"
         for ms, at_s in enumerate(times_s, start=1)
     ]
     (run / "ping.txt").write_text("".join(lines))

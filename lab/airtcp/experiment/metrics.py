@@ -93,6 +93,9 @@ METRICS: Mapping[str, Metric] = {
     "tcp_rtt_ms_p95": Metric("ms", "95th percentile of these samples"),
     "ping_rtt_ms_p50": Metric("ms", "median round-trip time of ping during the transfer"),
     "ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
+    "ping_loss_share": Metric(
+        "", "share of the pings during the transfer that were not answered, up to the last answer"
+    ),
     "ping_idle_ms_p50": Metric(
         "ms", "median round-trip time of ping before and after the transfer"
     ),

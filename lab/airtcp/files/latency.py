@@ -12,7 +12,8 @@ from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
 from airtcp.parameters import Parameters
 
-_PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=\d+ .*time=([0-9.]+) ms")
+_PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=(\d+) .*time=([0-9.]+) ms")
+_SEQUENCE_NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Latency:
         return Latency(self.sent_s[selected], self.rtt_ms[selected])
 
     @property
-    def answered_ms(self) -> NDArray[numpy.float64]:
-        return self.rtt_ms[~numpy.isnan(self.rtt_ms)]
+    def answered(self) -> "Latency":
+        answered = ~numpy.isnan(self.rtt_ms)
+        return Latency(self.sent_s[answered], self.rtt_ms[answered])
 
 
 def during_transfer(probes: Latency, parameters: Parameters) -> Latency:
@@ -41,15 +43,39 @@ def during_transfer(probes: Latency, parameters: Parameters) -> Latency:
 
 
 def read_ping(run_dir: Path, file: str = "ping.txt") -> Latency:
-    """Read the replies of ping, which does not list missing ones. Raises AirtcpError for none."""
+    """Read the output of ping, up to the last reply. Raises AirtcpError if there is none.
+
+    ping does not list requests without a reply: their numbers are missing, and their times are
+    interpolated.
+    """
     path = run_dir / file
     replies = _PING_REPLY.findall(read_text(path))
     if not replies:
         raise AirtcpError(f"{path}: no ping was answered")
-    rtt_ms = numpy.array([float(time_ms) for _, time_ms in replies])
+    stamps, numbers, times_ms = numpy.array(replies, dtype=numpy.float64).T
+    numbers, first = numpy.unique(
+        numpy.unwrap(numbers, period=_SEQUENCE_NUMBERS), return_index=True
+    )
     # `ping -D` prints the times of replies.
-    sent_s = numpy.array([float(stamp) for stamp, _ in replies]) - rtt_ms / 1e3
-    return Latency(sent_s - sent_s[0], rtt_ms)
+    sent_s = stamps[first] - times_ms[first] / 1e3
+    sent = numpy.arange(1, numbers[-1] + 1)
+    rtt_ms = numpy.full(sent.size, numpy.nan)
+    rtt_ms[numbers.astype(int) - 1] = times_ms[first]
+    return Latency(_sent_s(sent, numbers, sent_s), rtt_ms)
+
+
+def _sent_s(
+    sent: NDArray[numpy.float64],
+    answered: NDArray[numpy.float64],
+    answered_s: NDArray[numpy.float64],
+) -> NDArray[numpy.float64]:
+    """When each request was sent, in s since the first, from the times of those answered."""
+    times_s = numpy.interp(sent, answered, answered_s)
+    before = int(answered[0]) - 1
+    if before and answered.size > 1:
+        interval_s = (answered_s[-1] - answered_s[0]) / (answered[-1] - answered[0])
+        times_s[:before] -= interval_s * numpy.arange(before, 0, -1)
+    return times_s - times_s[0]
 
 
 def read_udp_ping(path: Path) -> Latency:

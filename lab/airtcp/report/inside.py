@@ -339,7 +339,7 @@ def _ping_ms(measured: Measured) -> list[float]:
         float(rtt)
         for run in measured.runs
         for ping in run.pings
-        for rtt in latency.during_transfer(ping, run.settings).rtt_ms
+        for rtt in latency.during_transfer(ping, run.settings).answered.rtt_ms
     ]
 
 

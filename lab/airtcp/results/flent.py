@@ -197,8 +197,7 @@ def _over_time(
 
 def _latency(ends_s: NDArray[numpy.float64], probe: Latency) -> _Series:
     """Interpolated between replies, as in Flent; None before the first and after the last."""
-    answered = ~numpy.isnan(probe.rtt_ms)
-    sent_s, rtt_ms = probe.sent_s[answered], probe.rtt_ms[answered]
+    sent_s, rtt_ms = probe.answered.sent_s, probe.answered.rtt_ms
     if not sent_s.size:
         return _Series("ms", [None] * len(ends_s))
     values = numpy.interp(ends_s, sent_s, rtt_ms, left=numpy.nan, right=numpy.nan)

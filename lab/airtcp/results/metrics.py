@@ -158,20 +158,21 @@ def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
     if files := [probe.file for probe in testbed.probes if probe.tool == "ping"]:
         pings = [read_ping(run_dir, file) for file in files]
         loaded = [during_transfer(ping, testbed.parameters) for ping in pings]
-        for file, replies in zip(files, loaded, strict=True):
-            if not replies.rtt_ms.size:
+        for file, ping in zip(files, loaded, strict=True):
+            if not ping.answered.rtt_ms.size:
                 raise AirtcpError(f"{run_dir / file}: no ping was answered during the transfer")
-        rtts_ms = numpy.concatenate([ping.rtt_ms for ping in loaded])
+        rtts_ms = numpy.concatenate([ping.answered.rtt_ms for ping in loaded])
         values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
         values["ping_rtt_ms_p95"] = float(numpy.percentile(rtts_ms, 95))
+        values["ping_loss_share"] = 1 - rtts_ms.size / sum(ping.rtt_ms.size for ping in loaded)
         ends_s = ((-numpy.inf, load_s[0]), (load_s[1], numpy.inf))
-        unloaded = [ping.within(*end_s) for ping in pings for end_s in ends_s]
+        unloaded = [ping.within(*end_s).answered for ping in pings for end_s in ends_s]
         rtts_ms = numpy.concatenate([ping.rtt_ms for ping in unloaded])
         if idle_s and rtts_ms.size:
             values["ping_idle_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
     if paths := [run_dir / probe.file for probe in testbed.probes if probe.tool == "udp"]:
         probes = [read_udp_ping(path).within(*load_s) for path in paths]
-        answered_ms = numpy.concatenate([probe.answered_ms for probe in probes])
+        answered_ms = numpy.concatenate([probe.answered.rtt_ms for probe in probes])
         requests = sum(probe.rtt_ms.size for probe in probes)
         if not requests:
             raise AirtcpError(f"{paths[0]}: no UDP request was sent during the transfer")

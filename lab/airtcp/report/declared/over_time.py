@@ -74,7 +74,7 @@ def _received(run: Run) -> tuple[str, Flows]:
 
 def _ping(run: Run) -> tuple[str, Flows]:
     pings = run.pings or [read_ping(run.directory)]
-    loaded = [during_transfer(ping, run.settings) for ping in pings]
+    loaded = [during_transfer(ping, run.settings).answered for ping in pings]
     return "ping.txt", [(ping.sent_s - run.settings.baseline_s, ping.rtt_ms) for ping in loaded]
 
 
