@@ -70,12 +70,13 @@ def _sent_s(
     answered_s: NDArray[numpy.float64],
 ) -> NDArray[numpy.float64]:
     """When each request was sent, in s since the first, from the times of those answered."""
-    times_s = numpy.interp(sent, answered, answered_s)
+    times_s: NDArray[numpy.float64] = numpy.interp(sent, answered, answered_s)
     before = int(answered[0]) - 1
     if before and answered.size > 1:
         interval_s = (answered_s[-1] - answered_s[0]) / (answered[-1] - answered[0])
         times_s[:before] -= interval_s * numpy.arange(before, 0, -1)
-    return times_s - times_s[0]
+    times_s -= times_s[0]
+    return times_s
 
 
 def read_udp_ping(path: Path) -> Latency:
