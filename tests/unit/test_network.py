@@ -118,7 +118,7 @@ def test_flows_have_names_ports_and_times(tmp_path: Path) -> None:
     assert "iperf3 -4 -J -c 10.0.0.102 -p 5202 -t 3 -P 1 -C bbr >" in text
     assert "udpflow -p 5203 -P 1 send 10.0.0.1 1472 5000000 3 >" in text
     assert "sleep 4\nmust node near LD_PRELOAD" in text
-    assert "-p 5205 -t 5 -P 1 -C cubic -b 1000000 >" in text
+    assert "-p 5205 -t 5 -P 1 -C cubic -b 1000000 -l 1250 >" in text
 
 
 CHANGES = """\

@@ -20,6 +20,11 @@ Floats = NDArray[numpy.float64]
 # Payload that fills an Ethernet frame: 1500 bytes minus the headers of IPv4 and UDP.
 UDP_PAYLOAD_BYTES = 1472
 
+# What iperf3 writes at a time to a TCP socket by default. At a rate it waits until the previous
+# write is due, so that it sends up to this much too much: less is written at low rates.
+_IPERF3_WRITE_BYTES = 128 * 1024
+_WRITE_S = 0.01
+
 # UDP flows that overlap for more than this share of the duration count as simultaneous.
 _WHOLE = 0.99
 
@@ -34,7 +39,13 @@ def client(flow: Flow) -> str:
     command.append(f"-t {round(flow.duration_s or 0)} -P {flow.flows}")
     command.append(f"-C {flow.congestion_control}")
     command += [] if flow.parameters.nagle else ["-N"]
-    return " ".join([*command, *([] if flow.rate_bps is None else [f"-b {round(flow.rate_bps)}"])])
+    return " ".join([*command, *([] if flow.rate_bps is None else _at_rate(flow.rate_bps))])
+
+
+def _at_rate(rate_bps: float) -> list[str]:
+    options = [f"-b {round(rate_bps)}"]
+    write_bytes = max(1, round(rate_bps / 8 * _WRITE_S))
+    return [*options, f"-l {write_bytes}"] if write_bytes < _IPERF3_WRITE_BYTES else options
 
 
 def _udp_sender(flow: Flow) -> str:
