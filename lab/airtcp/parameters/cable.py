@@ -19,8 +19,8 @@ class Link(Section):
     wire_loss: Annotated[float, fraction(0, 1)] = parameter(
         "wire_loss",
         0.0,
-        "loss probability of frames on the wired link, server to access point; GSO packets are "
-        "segmented before",
+        "loss probability of frames on the wired link, server to access point, before the rate; "
+        "GSO packets are segmented before",
     )
 
 

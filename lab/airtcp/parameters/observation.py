@@ -55,7 +55,10 @@ class Observation(Workload, Path):
         "interval at which the state of TCP is sampled; auto: 10ms, above 8 stations 100ms",
     )
     capture: Capture = parameter(
-        "capture", (), "where packets are captured: off, or any of server,station,air"
+        "capture",
+        (),
+        "where packets are captured: off, or any of server,station,air; at the server behind its "
+        "delay, rate and loss",
     )
     capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = parameter(
         "capture_duration",
