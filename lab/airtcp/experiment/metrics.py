@@ -117,19 +117,20 @@ METRICS: Mapping[str, Metric] = {
     "cwnd_segments_max": Metric("segments", "maximum of these samples"),
     "ampdu_mpdus_mean": Metric("MPDUs", "mean number of MPDUs in a PPDU that carries data"),
     "airtime_data_share": Metric(
-        "", "share of the transfer's time taken by data: PPDU, SIFS and response"
+        "",
+        "share of the transfer's time taken by data: exchanges from RTS or PPDU to the response, "
+        "divided by octets",
     ),
     "airtime_ack_share": Metric(
         "",
-        "share of the transfer's time taken by exchanges that carry only TCP ACKs:"
-        " PPDU, SIFS and response",
+        "share of the transfer's time taken by TCP ACKs without data: the same exchanges",
     ),
     "airtime_idle_share": Metric(
         "",
-        "share of the transfer's time without any transmission: AIFS, backoff, nothing to send",
+        "the rest of the transfer's time: AIFS, backoff, nothing to send, lost responses",
     ),
     "airtime_collision_share": Metric(
-        "", "share of the transfer's time taken by PPDUs that overlapped"
+        "", "share of the transfer's time taken by PPDUs, RTS and Trigger frames that overlapped"
     ),
     "mac_acks_per_s": Metric(
         "1/s",

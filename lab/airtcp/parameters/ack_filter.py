@@ -70,7 +70,8 @@ class Stage(Section):
     ack_filter: Stages = parameter(
         "ack_filter",
         (),
-        "stages that thin ACKs on their way, joined by + (docs/explanation/ack-filter.md)",
+        "filters that drop or replace ACKs along the path, joined by + "
+        "(docs/explanation/ack-filter.md)",
     )
     ack_filter_at: Annotated[Literal["bridge", "router"], _POLICE_OR_SHAPE] = parameter(
         "ack_filter_at", "bridge", "police, shape: node at whose ingress ACKs are filtered"

@@ -77,11 +77,16 @@ class AckPolicy(Section):
     ] = parameter(
         "auto_min_interval",
         None,
-        "auto: upper bound of the time from a segment to its ACK without queues",
+        "auto: upper bound of Tmin, the least T and the silence after which an ACK is sent",
     )
     auto_max_interval_s: Annotated[
         float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_max_interval_us", 1e6)
-    ] = parameter("auto_max_interval", None, "auto: maximum time from a segment to its ACK")
+    ] = parameter(
+        "auto_max_interval",
+        None,
+        "auto: upper bound of T, the age of the first unacknowledged segment at which an arrival "
+        "is acknowledged",
+    )
     divack: Annotated[int | None, count(0, 64, KERNEL), Sysctl("tcp_divack")] = parameter(
         "divack", None, "divack: partial ACKs sent before each full one"
     )
