@@ -35,8 +35,8 @@ ARRIVALS = int(os.environ.get("AIRTCP_BPF_ARRIVALS", "1000000"))
 REJECTED = {
     "bpf_ackpol_ca": r"calling kernel function bpf_tcp_ackpol_priv is not allowed",
     "bpf_ackpol_cwnd": r"calling kernel function tcp_slow_start is not allowed",
-    "bpf_ackpol_incompl": r"can't register struct_ops",
-    "bpf_ackpol_key": r"can't register struct_ops.*File exists",
+    "bpf_ackpol_incompl": r"can't register struct_ops bpf_incompl",
+    "bpf_ackpol_key": r"can't register struct_ops bpf_key",
     "bpf_ackpol_setsockopt": r"(?:cannot use helper|unknown func) bpf_setsockopt",
     "bpf_ackpol_sleepable": r"unsupported member ack_delay_us",
     "bpf_ackpol_tail_call": r"(?:cannot use helper|unknown func) bpf_tail_call",
