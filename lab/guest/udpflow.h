@@ -65,7 +65,9 @@ struct flow {
 	int buffer;		/* of each sender's socket, in octets */
 	long long start_ns;
 	long long interval_ns;	/* start of the current interval */
-	long long arrival_ns;	/* of the last datagram; receivers only */
+	bool has_begun;		/* receivers: the start is known */
+	int octets;		/* of a datagram */
+	long long arrival_ns;	/* receivers: of the last datagram */
 	bool has_intervals;
 };
 

@@ -67,6 +67,14 @@ static void count_jitter(struct stream *stream, int64_t transit_ns)
 	stream->has_transit = true;
 }
 
+/* The first datagram has arrived, or none has. */
+static void begin(struct flow *flow, long long at_ns)
+{
+	flow->start_ns = flow->interval_ns = at_ns;
+	print_start(flow, flow->octets);
+	flow->has_begun = true;
+}
+
 static void count_datagram(struct flow *flow, struct mmsghdr *datagram,
 			   const struct header *header)
 {
@@ -77,6 +85,8 @@ static void count_datagram(struct flow *flow, struct mmsghdr *datagram,
 	    number >= (uint32_t)flow->count)
 		return;
 	flow->arrival_ns = arrival_ns(&datagram->msg_hdr);
+	if (!flow->has_begun)
+		begin(flow, flow->arrival_ns);
 	stream = &flow->streams[number];
 	stream->total.bytes += datagram->msg_len;
 	count_number(&stream->total, be64toh(header->number));
@@ -156,15 +166,17 @@ void receive(const struct sockaddr_in *here)
 		exit(1);
 	}
 	flow.count = request.streams;
+	flow.octets = request.octets;
 	put(control, &ready, sizeof(ready));
-	flow.start_ns = flow.interval_ns = now_ns(CLOCK_REALTIME);
-	print_start(&flow, request.octets);
 	while (!poll(&end, 1, READ_MS)) {
 		receive_waiting(&flow, data);
-		check_interval(&flow, now_ns(CLOCK_REALTIME));
+		if (flow.has_begun)
+			check_interval(&flow, now_ns(CLOCK_REALTIME));
 	}
 	get(control, &message, sizeof(message));
 	receive_waiting(&flow, data);
+	if (!flow.has_begun)
+		begin(&flow, now_ns(CLOCK_REALTIME));
 	/* The message may be late: it is sent again if it was lost. */
 	end_ns = flow.start_ns + message.length_ns;
 	if (end_ns < flow.arrival_ns)

@@ -125,15 +125,16 @@ def write_udp(
     jitter_ms: float = 0.0,
     name: str = "",
     start_s: float = 0.0,
+    length_s: float = 10.0,
     rates_mbps: Sequence[float] = (),
 ) -> None:
     """Write udpflow's documents: of a sender that sent datagrams of 1,250 octets for 10 s.
 
-    rates_mbps: what the receiver got in each second.
+    length_s: how long they arrived. rates_mbps: what the receiver got in each second.
     """
     received = packets - lost
     total = {
-        **{"bytes": 1250 * received, "bits_per_second": 10_000.0 * received, "seconds": 1.0},
+        **{"bytes": 1250 * received, "bits_per_second": 10_000.0 * received, "seconds": length_s},
         **{"packets": packets, "lost_packets": lost, "out_of_order": reordered},
         "jitter_ms": jitter_ms,
     }

@@ -77,14 +77,17 @@ def test_goodput_of_udp_is_that_of_the_time_in_which_all_flows_are_active(
     assert metrics["goodput_jain"] == pytest.approx(jain(numpy.array(shares_mbps)))
 
 
-@pytest.mark.parametrize(("start_s", "length_s"), [(-2.0, 12), (0.0, 12), (5.0, 15)])
+@pytest.mark.parametrize(
+    ("start_s", "receiving_s", "length_s"),
+    [(-2.0, 10, 12), (0.0, 10, 12), (5.0, 10, 15), (5.0, 14, 19)],
+)
 def test_goodput_of_flows_that_do_not_last_is_that_of_the_run(
-    tmp_path: Path, start_s: float, length_s: float
+    tmp_path: Path, start_s: float, receiving_s: float, length_s: float
 ) -> None:
     """A run lasts for its duration, 12 s here, or from the first start to the last end."""
     run = write_run(tmp_path / "run")
     write_udp(run, packets=100)
-    write_udp(run, packets=300, name="2", start_s=start_s)
+    write_udp(run, packets=300, name="2", start_s=start_s, length_s=receiving_s)
     two = testbed(Parameters().replace({"protocol": "udp", "stations": 2, "duration": "12s"}))
     first, second = two.flows
     part = replace(two, flows=(first, replace(second, duration_s=10)))

@@ -135,8 +135,8 @@ def _goodput_of_run(
     If they take longer, because of their delay, it is over the time from the first start to the
     last end.
     """
-    udp = [client for flow, client in zip(flows, clients, strict=True) if flow.protocol == "udp"]
-    times_s = [*map(_sending_s, udp), *map(_connected_s, received)]
+    udp = [read_iperf3(run_dir / flow.file("server")) for flow in flows if flow.protocol == "udp"]
+    times_s = [*map(_receiving_s, udp), *map(_connected_s, received)]
     flows_s = max(end_s for _, end_s in times_s) - min(start_s for start_s, _ in times_s)
     length_s = max(testbed.parameters.duration_s, flows_s)
     bits = [8 * client.number("end", "sum_received", "bytes") for client in clients]
@@ -211,10 +211,10 @@ def _connected_s(trace: TcpTrace) -> tuple[float, float]:
     return times_ns[0] / 1e9, times_ns[-1] / 1e9
 
 
-def _sending_s(client: Iperf3) -> tuple[float, float]:
-    """When udpflow began and ended to send, in seconds since the epoch."""
-    start_s = client.number("start", "timestamp", "timesecs")
-    return start_s, start_s + client.number("end", "sum_sent", "seconds")
+def _receiving_s(server: Iperf3) -> tuple[float, float]:
+    """When udpflow began and ended to receive, in seconds since the epoch."""
+    start_s = server.number("start", "timestamp", "timesecs")
+    return start_s, start_s + server.number("end", "sum_received", "seconds")
 
 
 def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: float) -> Floats:
@@ -238,12 +238,12 @@ def _udp_together_mbps(
 
     Flows begin and end apart if one waits for another, on its control connection.
     """
-    window_s = _overlap([_sending_s(client) for _, client in flows])
+    servers = [read_iperf3(run_dir / flow.file("server")) for flow, _ in flows]
+    window_s = _overlap([_receiving_s(server) for server in servers])
     length_s = window_s[1] - window_s[0]
     _check_overlap(run_dir, len(flows), length_s, duration_s)
     if length_s > _WHOLE * duration_s:
         return numpy.array([_goodput_mbps(client) for _, client in flows])
-    servers = [read_iperf3(run_dir / flow.file("server")) for flow, _ in flows]
     return numpy.array([_received_bits(server, window_s) for server in servers]) / length_s / 1e6
 
 
