@@ -116,6 +116,9 @@ def write_iperf3(
     (run_dir / f"iperf3-server{name}.json").write_text(json.dumps({"intervals": intervals}))
 
 
+UDP_START_S = 1735689602.25
+
+
 def write_udp(
     run_dir: Path,
     *,
@@ -139,7 +142,7 @@ def write_udp(
         "jitter_ms": jitter_ms,
     }
     document = {
-        "start": {"connected": [], "timestamp": {"timesecs": 1735689602.25 + start_s}},
+        "start": {"connected": [], "timestamp": {"timesecs": UDP_START_S + start_s}},
         "intervals": [],
         "end": {"sum_sent": {"seconds": 10.0}, "sum_received": total},
     }

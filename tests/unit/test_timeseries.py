@@ -200,6 +200,22 @@ def test_rare_samples_of_a_flow_that_starts_later_lose_nothing(tmp_path: Path) -
     assert list(flow.goodput_mbps) == pytest.approx([0, 0, *[8] * 4])
 
 
+def test_rows_last_until_everything_has_arrived(tmp_path: Path) -> None:
+    """A long delay lets data arrive after `duration`."""
+    run = write_run(tmp_path / "run")
+    rows = [
+        tcp_row(event, ms, STATION, SERVER, bytes_received=octets)
+        for event, ms, octets in (
+            *(("sample", 3000, 0), ("sample", 4000, 125_000), ("sample", 6200, 400_000)),
+            ("close", 9000, 400_000),
+        )
+    ]
+    write_tcp(run / "tcp-station.csv", rows)
+    over_time = timeseries.read(run, testbed(DOWNLOAD), 1.0)
+    assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6]
+    assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 0, 1, 1, 1])
+
+
 def test_segments_with_data_are_not_acks(tmp_path: Path) -> None:
     """Rates are per second, also in steps of half a second."""
     run = write_run(tmp_path / "run")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from fake_run import write_run, write_udp
+from fake_run import START_NS, UDP_START_S, write_run, write_udp
 
 from airtcp.errors import AirtcpError
 from airtcp.parameters import Parameters
@@ -108,6 +108,15 @@ def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
     assert [*first.goodput_mbps, *second.goodput_mbps] == pytest.approx([8, 4, 1, 2])
     assert (first.number, second.number) == (1, 2)
     assert first.retransmits is None and first.cwnd_segments is None
+
+
+def test_goodput_of_udp_is_by_the_clock_of_the_guest(tmp_path: Path) -> None:
+    """The first datagram arrives after the delay, 2 s here."""
+    run = write_run(tmp_path / "run")
+    write_udp(run, packets=100, rates_mbps=[8, 4], start_s=START_NS / 1e9 + 2 - UDP_START_S)
+    parameters = Parameters().replace({"protocol": "udp", "duration": "3s"})
+    over_time = timeseries.read(run, testbed(parameters), 1.0)
+    assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 8, 4])
 
 
 def test_goodput_of_udp_begins_when_the_flow_starts(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,24 +63,26 @@ class OverTime:
 
 
 def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
-    """Read the bulk flows of a run. Raises AirtcpError if a file is missing or corrupt."""
+    """Read the bulk flows of a run, to the end of `baseline`, or of the last flow if it is later.
+
+    Raises AirtcpError if a file is missing or corrupt.
+    """
     parameters, pairs = testbed.parameters, testbed.bulk
-    total_s = parameters.duration_s + 2 * parameters.baseline_s
-    edges_s = step_s * numpy.arange(round(total_s / step_s) + 1, dtype=numpy.float64)
-    since_begin_s = edges_s - parameters.baseline_s
     over_tcp = testbed.over("tcp")
-    flows: list[Flow] = []
-    if over_tcp:
-        senders, receivers = read_flows(run_dir, over_tcp)
-        start_ns = flows_began_ns(
-            run_dir, testbed, [trace.columns for trace in (*senders, *receivers)]
-        )
-        owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
-        flows += [
-            _tcp(owner, sender, receiver, start_ns, since_begin_s)
-            for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
-        ]
-    flows += _udp(run_dir, testbed.over("udp"), since_begin_s)
+    tcp = _tcp_traces(run_dir, testbed, over_tcp) if over_tcp else []
+    udp = _udp_series(run_dir, testbed)
+    ends_s = [trace.received_until_s for trace in tcp]
+    ends_s += [_grows_until(times_s, bits) for _, _, times_s, bits in udp]
+    total_s = parameters.duration_s + 2 * parameters.baseline_s
+    last_s = max(ends_s, default=0.0) + parameters.baseline_s
+    steps = max(round(total_s / step_s), math.floor(last_s / step_s))
+    edges_s = step_s * numpy.arange(steps + 1, dtype=numpy.float64)
+    since_begin_s = edges_s - parameters.baseline_s
+    flows = [trace.over_time(since_begin_s) for trace in tcp]
+    flows += [
+        Flow(pair, number, _rate_mbps(times_s, bits, since_begin_s))
+        for pair, number, times_s, bits in udp
+    ]
     return OverTime(edges_s[1:], sorted(flows, key=lambda flow: pairs.index(flow.transfer)))
 
 
@@ -96,29 +99,53 @@ def flows_began_ns(run_dir: Path, testbed: Testbed, sampled: Iterable[Samples]) 
     return min(int(samples["time_ns"][0]) for samples in sampled)
 
 
-def _tcp(
-    owner: tuple[Sent, int],
-    sender: TcpTrace,
-    receiver: TcpTrace,
-    start_ns: int,
-    edges_s: NDArray[numpy.float64],
-) -> Flow:
-    begin_ns = start_ns + round(owner[0].start_s * 1e9)
-    times_s = (sender.columns["time_ns"] - start_ns) / 1e9
-    srtt_ms = sender.columns["srtt_us"] / 1000
-    sent, received = _totals(sender, begin_ns), _totals(receiver, begin_ns)
-    sent_s, received_s = ((totals["time_ns"] - start_ns) / 1e9 for totals in (sent, received))
-    acks = received["segs_out"] - received["data_segs_out"]
-    steps_s = numpy.diff(edges_s)
-    return Flow(
-        *owner,
-        goodput_mbps=_rate_mbps(received_s, 8 * received["bytes_received"], edges_s),
-        cwnd_segments=_means(times_s, sender.columns["cwnd"], edges_s),
-        tcp_rtt_ms=_means(times_s, numpy.where(srtt_ms > 0, srtt_ms, numpy.nan), edges_s),
-        retransmits=_growth(sent_s, sent["retrans"], edges_s),
-        segments_per_s=_growth(received_s, received["data_segs_in"], edges_s) / steps_s,
-        acks_per_s=_growth(received_s, acks, edges_s) / steps_s,
-    )
+@dataclass(frozen=True)
+class _Connection:
+    """A TCP connection. start_ns: when the flows began."""
+
+    owner: tuple[Sent, int]
+    sender: TcpTrace
+    receiver: TcpTrace
+    start_ns: int
+
+    @property
+    def received_until_s(self) -> float:
+        received_s, received = self._counted(self.receiver)
+        return _grows_until(received_s, received["bytes_received"])
+
+    def over_time(self, edges_s: NDArray[numpy.float64]) -> Flow:
+        times_s = (self.sender.columns["time_ns"] - self.start_ns) / 1e9
+        srtt_ms = self.sender.columns["srtt_us"] / 1000
+        sent_s, sent = self._counted(self.sender)
+        received_s, received = self._counted(self.receiver)
+        acks = received["segs_out"] - received["data_segs_out"]
+        steps_s = numpy.diff(edges_s)
+        return Flow(
+            *self.owner,
+            goodput_mbps=_rate_mbps(received_s, 8 * received["bytes_received"], edges_s),
+            cwnd_segments=_means(times_s, self.sender.columns["cwnd"], edges_s),
+            tcp_rtt_ms=_means(times_s, numpy.where(srtt_ms > 0, srtt_ms, numpy.nan), edges_s),
+            retransmits=_growth(sent_s, sent["retrans"], edges_s),
+            segments_per_s=_growth(received_s, received["data_segs_in"], edges_s) / steps_s,
+            acks_per_s=_growth(received_s, acks, edges_s) / steps_s,
+        )
+
+    def _counted(
+        self, trace: TcpTrace
+    ) -> tuple[NDArray[numpy.float64], Mapping[str, NDArray[numpy.float64]]]:
+        """Counters, and their times in s since the flows began."""
+        totals = _totals(trace, self.start_ns + round(self.owner[0].start_s * 1e9))
+        return (totals["time_ns"] - self.start_ns) / 1e9, totals
+
+
+def _tcp_traces(run_dir: Path, testbed: Testbed, over_tcp: Sequence[Sent]) -> list[_Connection]:
+    senders, receivers = read_flows(run_dir, over_tcp)
+    start_ns = flows_began_ns(run_dir, testbed, [each.columns for each in (*senders, *receivers)])
+    owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
+    return [
+        _Connection(owner, sender, receiver, start_ns)
+        for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
+    ]
 
 
 def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, NDArray[numpy.float64]]:
@@ -133,14 +160,28 @@ def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, NDArray[numpy.float6
     }
 
 
-def _udp(run_dir: Path, pairs: Sequence[Sent], edges_s: NDArray[numpy.float64]) -> list[Flow]:
-    return [
-        Flow(pair, number, _rate_mbps(times_s + pair.start_s, bits, edges_s))
-        for pair in pairs
-        for number, (times_s, bits) in enumerate(
-            read_iperf3(run_dir / pair.file("server")).stream_series(), start=1
-        )
-    ]
+def _udp_series(
+    run_dir: Path, testbed: Testbed
+) -> list[tuple[Sent, int, NDArray[numpy.float64], NDArray[numpy.float64]]]:
+    """Each UDP flow: times in s since the flows began, and bits received until then.
+
+    The clocks of real hosts differ: there a flow begins at its declared start.
+    """
+    in_guest = read_transfer_start_ns(run_dir) is not None
+    series = []
+    for pair in testbed.over("udp"):
+        server, begin_s = read_iperf3(run_dir / pair.file("server")), pair.start_s
+        if in_guest:
+            start_ns = flows_began_ns(run_dir, testbed, [])
+            begin_s = server.number("start", "timestamp", "timesecs") - start_ns / 1e9
+        for number, (times_s, bits) in enumerate(server.stream_series(), start=1):
+            series.append((pair, number, begin_s + times_s, bits))
+    return series
+
+
+def _grows_until(times_s: NDArray[numpy.float64], total: NDArray[numpy.float64]) -> float:
+    """When a total reached its last value."""
+    return float(times_s[numpy.argmax(total >= total[-1])])
 
 
 def _growth(
