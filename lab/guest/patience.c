@@ -18,12 +18,12 @@
  * iperf3 reads the clock when it has read or written, and again when it begins to
  * wait. Here both get the same time.
  *
- * A sender that waits for the other side to begin calls select() repeatedly,
- * which reports that it may write, but it does not. Here select() takes up to
- * 1 ms if nothing has been written since the last call, even if timers of iperf3
- * are due. iperf3 does not run its timers before the other side begins: if that
- * takes longer than a second, it would otherwise poll forever while virtual time
- * stands still.
+ * A sender that waits for the other side to begin or to end calls select()
+ * repeatedly, which reports that it may write, but it does not. Here select()
+ * takes up to 1 ms if nothing has been written since the last call, even if timers
+ * of iperf3 are due. iperf3 does not run its timers meanwhile, and a sender with a
+ * rate does not ask whether it may write: it would otherwise poll while virtual
+ * time stands still.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -165,7 +165,7 @@ int select(int nfds, fd_set *reads, fd_set *writes, fd_set *errors,
 {
 	static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 	static bool was_due;
-	bool due = timeout && !timerisset(timeout);
+	bool due = timeout && !timerisset(timeout), stuck = due && was_due;
 	int fd;
 
 	if (!next)
@@ -173,12 +173,11 @@ int select(int nfds, fd_set *reads, fd_set *writes, fd_set *errors,
 	for (fd = 0; fd < nfds && fd < SOCKETS; fd++)
 		known[fd].is_full = false;
 	last_clock = -1;
-	if (reads && writes && !is_empty(writes) && !written) {
+	if (reads && writes && !written && (stuck || !is_empty(writes))) {
 		struct timeval wait = { .tv_usec = ASK_US };
 		fd_set ready = *reads;
 
-		if (timeout && timercmp(timeout, &wait, <) &&
-		    !(due && was_due))
+		if (timeout && timercmp(timeout, &wait, <) && !stuck)
 			wait = *timeout;
 		next(nfds, &ready, NULL, NULL, &wait);
 	}
