@@ -44,6 +44,16 @@ def nodes(count: int, value: str) -> str:
     return "".join(f"    n{number}: {value}\n" for number in range(count))
 
 
+def test_station_on_a_cable_inherits_nothing_of_the_radio(tmp_path: Path) -> None:
+    text = SMALL.replace("  hidden: [[laptop, phone]]\n", "")
+    text = text.replace("ap: {}", "ap: {width: 40MHz}")
+    text = text.replace("phone: {access_point: ap}", "phone: {access_point: ap, access: ethernet}")
+    [case] = load(write(tmp_path, text)).cases()
+    assert case.network is not None
+    assert case.network.of_node("laptop", case.parameters).width_mhz == 40
+    assert case.network.of_node("phone", case.parameters).width_mhz == 20
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -59,6 +69,16 @@ def nodes(count: int, value: str) -> str:
             "near: {}",
             f"a{20 * 'b'}: {{}}",
             "not a node name; allowed: up to 20 lower-case letters, digits and dashes, a letter fi",
+        ),
+        (
+            "[[laptop, phone]]",
+            "[[laptop, phone], [phone, ap]]",
+            "14: topology.hidden[1]: 'phone' could not reach its access point 'ap'",
+        ),
+        (
+            "[[laptop, phone]]",
+            "[[laptop, phone, ap]]",
+            "14: topology.hidden[0]: 3 values given; allowed: at most 2",
         ),
         ("[[laptop, phone]]", "[[ap, ap]]", "14: topology.hidden[0]: 'ap' given twice; give two"),
         (

@@ -33,6 +33,8 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
         return "is empty; write some text"
     if error["type"] == "too_short":
         return "give at least one value"
+    if error["type"] == "too_long":
+        return "{actual_length} values given; allowed: at most {max_length}".format(**error["ctx"])
     if error["type"] in ("dict_type", "model_type"):
         return f"{error['input']!r} is not a mapping; write `key: value` lines below it"
     if error["type"] == "string_type":

@@ -176,12 +176,18 @@ class Network(Strict):
         return self.model_dump(mode="json", exclude_unset=True)
 
     def own(self, name: str) -> dict[str, Plain]:
-        """The parameters that a node overrides; a station inherits those of its access point."""
+        """The parameters that a node overrides; a station inherits those of its access point.
+
+        These are of the radio: a station on a cable has none.
+        """
         group = self.topology.group(name)
         given: dict[str, Plain] = getattr(self.topology, str(group))[name].plain()
         if group != "stations":
             return given
-        of_cell = self.topology.access_points[str(given.pop("access_point"))].plain()
+        access_point = str(given.pop("access_point"))
+        if given.get("access") == "ethernet":
+            return given
+        of_cell = self.topology.access_points[access_point].plain()
         of_cell = {key: value for key, value in of_cell.items() if key not in _OF_ACCESS_POINTS}
         if places := [place for place in _PLACES if place in given]:
             elsewhere = {place: "none" for place in _PLACES if place not in places}
