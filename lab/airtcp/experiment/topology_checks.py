@@ -102,10 +102,9 @@ def _links(network: Network, parameters: Parameters) -> Iterator[Problem]:
             yield Problem(at, f"unknown radio {_unknown(unknown[0], radios)}")
         elif pair[0] == pair[1]:
             yield Problem(at, f"{pair[0]!r} given twice; give two different radios")
-        for station, access_point in (pair, reversed(pair)):
-            node = topology.stations.get(station)
-            if node is not None and node.access_point == access_point:
-                yield Problem(at, f"{station!r} could not reach its access point {access_point!r}")
+        for one, other in (pair, reversed(pair)):
+            if one in topology.stations and topology.stations[one].access_point == other:
+                yield Problem(at, f"{one!r} could not reach its access point {other!r}")
 
 
 def _access(network: Network, name: str, parameters: Parameters) -> str:
