@@ -25,7 +25,7 @@ from airtcp.results.index import Index
 from airtcp.results.record import RUNS
 from airtcp.results.table import aligned
 from airtcp.statistics import paired_ratio, summarize
-from airtcp.steps.workloads import HEADLINES
+from airtcp.steps.workloads import headline_of
 
 Form = Literal["table", "csv", "json"]
 
@@ -281,17 +281,14 @@ def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
     rows = [
         _compared(pairs.factors, seeds, metric)
         for seeds in pairs.cases
-        for metric in metrics or [_headline(seeds)]
+        for metric in metrics or [_headline_metric(seeds)]
     ]
     return Answer(("case", "metric", "n", "first", "second", "ratio", "ci95"), rows)
 
 
-def _headline(seeds: dict[int, tuple[Run, Run]]) -> str:
-    """That of the case's workload; of another one if a custom topology has only others."""
+def _headline_metric(seeds: dict[int, tuple[Run, Run]]) -> str:
     run, _ = next(iter(seeds.values()))
-    wanted = HEADLINES[str(run.parameters["workload"])].metric
-    measured = [line.metric for line in HEADLINES.values() if run.metrics[line.metric] is not None]
-    return wanted if wanted in measured or not measured else measured[-1]
+    return headline_of(str(run.parameters["workload"]), run.metrics).metric
 
 
 def _compared(

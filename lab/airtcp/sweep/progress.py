@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from airtcp.experiment.casenames import usual_values
 from airtcp.results.record import RunRecord
-from airtcp.steps.workloads import HEADLINES
+from airtcp.steps.workloads import headline_of
 from airtcp.sweep.request import Request
 from airtcp.sweep.run import expected_virtual_s
 from airtcp.sweep.sweep import Failure
@@ -71,9 +71,6 @@ def _verdict(end: RunRecord | Failure) -> str:
         return "failed"
     if end.error:
         return end.status
-    # The last one, because web runs also have the headline metric of transfers.
-    headline = [
-        headline for headline in HEADLINES.values() if end.metrics.get(headline.metric) is not None
-    ][-1]
+    headline = headline_of(str(end.parameters["workload"]), end.metrics)
     value = f"{end.metrics[headline.metric]:.2f} {headline.unit}"
     return f"{value}, {end.cost.wall_s:.1f} s"

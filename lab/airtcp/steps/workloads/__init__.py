@@ -28,6 +28,16 @@ HEADLINES: Mapping[str, Headline] = {
 }
 
 
+def headline_of(workload: str, metrics: Mapping[str, float | None]) -> Headline:
+    """The headline of a run: of its parameter `workload` if it has that metric.
+
+    A custom topology may have other workloads only: then of the last one that it has.
+    """
+    measured = [line for line in HEADLINES.values() if metrics.get(line.metric) is not None]
+    wanted = HEADLINES[workload]
+    return wanted if wanted in measured or not measured else measured[-1]
+
+
 def input_files(flows: Sequence[Flow], seed: int) -> dict[str, str]:
     """The files that the programs of all flows of a run read, by name."""
     return {
