@@ -273,7 +273,7 @@ def test_invalid_topologies_are_reported_with_their_line(
 def test_a_setting_that_conflicts_with_the_topology_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--set direction=upload: upload is not allowed w"):
         loaded(tmp_path, GOOD, "direction=upload")
-    with pytest.raises(InputError, match=r"--set duration=2s: flows\.1\.start: the run has a"):
+    with pytest.raises(InputError, match=r"--set duration=2s: flows\[1\]\.start: the run has a"):
         loaded(tmp_path, GOOD, "duration=2s")
 
 

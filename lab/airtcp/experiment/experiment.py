@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
 from airtcp.errors import InputError
 from airtcp.experiment.figures import Figure
-from airtcp.experiment.messages import explain, named, parameters_like
+from airtcp.experiment.messages import explain, key_at, named, parameters_like
 from airtcp.experiment.papers import OWN, Paper
 from airtcp.experiment.published import Published, PublishedTable, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
@@ -234,7 +234,7 @@ class Experiment(Strict):
         cases = self._cases(names, combinations, settings)
         for case in cases:
             for problem in problems_of(case.network, case.parameters):
-                at = ".".join(map(str, problem.at)).removeprefix("parameters.")
+                at = key_at(problem.at).removeprefix("parameters.")
                 given = " ".join(
                     f"{setting.name}={','.join(setting.values)}" for setting in settings
                 )

@@ -2,7 +2,7 @@
 """Turns pydantic's errors about an experiment into one-line messages."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -44,6 +44,12 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] in (CONFLICT, KIND):
         return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"
+
+
+def key_at(place: Sequence[str | int]) -> str:
+    """A place in a file as text, such as flows[1].start; empty for the whole file."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return "".join(parts).lstrip(".")
 
 
 def _not_a_list(given: object) -> str:

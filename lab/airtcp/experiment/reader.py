@@ -14,7 +14,7 @@ from airtcp import suggest, yamlfile
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Experiment, problems_of
 from airtcp.experiment.figures import FACTOR_KEYS, KINDS, ModelFigure, tsq_packets
-from airtcp.experiment.messages import explain, named, parameters_like
+from airtcp.experiment.messages import explain, key_at, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published, PublishedTable
 from airtcp.experiment.summaries import names
@@ -247,11 +247,9 @@ class _Reader:
         known = at
         while known not in self._lines:
             known = known[:-1]
-        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
+        key = key_at(at)
         separator = ": " if key else ""
-        return InputError(
-            f"{self._shown}:{self._lines[known]}: {key.lstrip('.')}{separator}{message}"
-        )
+        return InputError(f"{self._shown}:{self._lines[known]}: {key}{separator}{message}")
 
 
 def _not_a_factor(name: str, factors: Sequence[str]) -> str:
