@@ -214,6 +214,9 @@ def test_rows_last_until_everything_has_arrived(tmp_path: Path) -> None:
     over_time = timeseries.read(run, testbed(DOWNLOAD), 1.0)
     assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6]
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 0, 1, 1, 1])
+    timeseries.write_csv(run / "series.csv", run, testbed(DOWNLOAD))
+    [(ends_s, _)] = series.by_second(run, testbed(DOWNLOAD), "goodput")
+    assert ends_s[-1] == 6
 
 
 def test_segments_with_data_are_not_acks(tmp_path: Path) -> None:

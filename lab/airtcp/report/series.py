@@ -121,7 +121,9 @@ def by_second(run_dir: Path, testbed: Testbed, what: str) -> list[tuple[Floats, 
     column = _BY_SECOND[what]
     ends_s = recorded.ends_s - testbed.parameters.baseline_s
     # Without the baseline before and after the flows.
-    during = (ends_s > 0) & (ends_s <= testbed.parameters.duration_s)
+    arrives = numpy.any([flow["goodput_mbps"] > 0 for flow in recorded.flows], axis=0)
+    end_s = max([testbed.parameters.duration_s, *ends_s[arrives]])
+    during = (ends_s > 0) & (ends_s <= end_s)
     ends_s = ends_s[during]
     flows = [flow[column][during] for flow in recorded.flows]
     if what == "flow_goodput":
