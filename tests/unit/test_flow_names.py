@@ -78,8 +78,8 @@ def test_flows_of_several_policies_differ_in_dash() -> None:
 def test_the_baseline_is_not_part_of_goodput_over_time(tmp_path: Path) -> None:
     first = CSV_COLUMNS.index("goodput_mbps")
     rows = [
-        ",".join([str(second)] * (first + 1) + ["0"] * (len(CSV_COLUMNS) - first - 1))
-        for second in range(1, 7)
+        ",".join([str(second)] * first + [goodput] + ["0"] * (len(CSV_COLUMNS) - first - 1))
+        for second, goodput in enumerate(("0", "0", "3", "4", "0", "0"), start=1)
     ]
     (tmp_path / "series.csv").write_text("\n".join([",".join(CSV_COLUMNS), *rows, ""]))
     testbed = build(Parameters().replace({"duration": "2s", "baseline": "2s"}))
