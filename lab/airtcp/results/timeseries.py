@@ -167,12 +167,13 @@ def _udp_series(
 
     The clocks of real hosts differ: there a flow begins at its declared start.
     """
-    in_guest = read_transfer_start_ns(run_dir) is not None
+    pairs = testbed.over("udp")
+    in_guest = pairs and read_transfer_start_ns(run_dir) is not None
+    start_ns = flows_began_ns(run_dir, testbed, []) if in_guest else None
     series = []
-    for pair in testbed.over("udp"):
+    for pair in pairs:
         server, begin_s = read_iperf3(run_dir / pair.file("server")), pair.start_s
-        if in_guest:
-            start_ns = flows_began_ns(run_dir, testbed, [])
+        if start_ns is not None:
             begin_s = server.number("start", "timestamp", "timesecs") - start_ns / 1e9
         for number, (times_s, bits) in enumerate(server.stream_series(), start=1):
             series.append((pair, number, begin_s + times_s, bits))
