@@ -63,9 +63,8 @@ struct flow {
 	int count;
 	bool receives;
 	int buffer;		/* of each sender's socket, in octets */
-	long long start_ns;
+	long long start_ns;	/* 0: not yet known */
 	long long interval_ns;	/* start of the current interval */
-	bool has_begun;		/* receivers: the start is known */
 	int octets;		/* of a datagram */
 	long long arrival_ns;	/* receivers: of the last datagram */
 	bool has_intervals;

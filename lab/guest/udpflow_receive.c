@@ -72,7 +72,6 @@ static void begin(struct flow *flow, long long at_ns)
 {
 	flow->start_ns = flow->interval_ns = at_ns;
 	print_start(flow, flow->octets);
-	flow->has_begun = true;
 }
 
 static void count_datagram(struct flow *flow, struct mmsghdr *datagram,
@@ -85,7 +84,7 @@ static void count_datagram(struct flow *flow, struct mmsghdr *datagram,
 	    number >= (uint32_t)flow->count)
 		return;
 	flow->arrival_ns = arrival_ns(&datagram->msg_hdr);
-	if (!flow->has_begun)
+	if (!flow->start_ns)
 		begin(flow, flow->arrival_ns);
 	stream = &flow->streams[number];
 	stream->total.bytes += datagram->msg_len;
@@ -170,12 +169,12 @@ void receive(const struct sockaddr_in *here)
 	put(control, &ready, sizeof(ready));
 	while (!poll(&end, 1, READ_MS)) {
 		receive_waiting(&flow, data);
-		if (flow.has_begun)
+		if (flow.start_ns)
 			check_interval(&flow, now_ns(CLOCK_REALTIME));
 	}
 	get(control, &message, sizeof(message));
 	receive_waiting(&flow, data);
-	if (!flow.has_begun)
+	if (!flow.start_ns)
 		begin(&flow, now_ns(CLOCK_REALTIME));
 	/* The message may be late: it is sent again if it was lost. */
 	end_ns = flow.start_ns + message.length_ns;
