@@ -54,6 +54,9 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
             what = f"{error.context}, {what}"
         elif error.problem_mark and _is_tab(text, error.problem_mark):
             what = "found a tab character; indent with spaces"
+        elif error.problem_mark and what == "found undefined alias":
+            alias = text.split("\n")[line - 1][error.problem_mark.column :].split()[0]
+            what = f"found undefined alias {alias}; write text that begins with * in quotes"
     elif isinstance(error, yaml.reader.ReaderError):
         line = text.encode()[: error.position].count(b"\n") + 1
         what = f"the character #x{error.character:04x} is not allowed"

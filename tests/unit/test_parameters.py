@@ -66,8 +66,8 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({"walk": "0s=5m"}, "walk", "0ms=5m is not allowed with error_model fixed"),
         (
             {"error_model": "snr", "snr": "20dB", "distance": "5m"},
-            "error_model",
-            "one of snr distance walk, not snr and distance",
+            "distance",
+            "is not allowed with snr; give only one of them",
         ),
         (
             {"error_model": "snr", "snr": "20dB", "response_error_rate": 0.1},

@@ -35,6 +35,7 @@ parameters: => parameters: none | parameters
   sack: off =>   protocol: udp | ack_policy: aad is not allowed with protocol udp
 published: => --- | 12: not YAML: expected a single document in the stream, but found another
 design: => designs: | designs: unknown key; did you mean 'design'?
+design: => delay: | delay: unknown key; it is a parameter: write it below `parameters:`
   - ack_policy: [default, aad] =>   - ack_policy: aad | 9: design[0].ack_policy: 'aad' is not a list
   - ack_policy: [default, aad] =>   - ack_policy: [] | ack_policy: give at least one value
   - ack_policy: [default, aad] =>   - ack_policy: [add] | did you mean 'aad'?

@@ -26,7 +26,7 @@ run thesis-lam | did you mean 'thesis-lan'?
 run mine | did you mean 'mine.yaml'?
 run nowhere.yaml | nowhere.yaml: No such file
 run notes.txt | unknown experiment 'notes.txt'
-run SWEEP | unknown experiment
+run SWEEP | SWEEP: is a directory; give an experiment
 run latin1.yaml | latin1.yaml
 run loop.yaml | loop.yaml: Too many levels of symbolic links
 run list.yaml | list.yaml:1: must consist of `key: value` lines; allowed keys: name title paper

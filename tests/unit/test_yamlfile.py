@@ -37,7 +37,7 @@ def refused(path: Path) -> str:
         ("\n" + "- " * 100_000, "2: nested too deeply; allowed: 20 levels"),
         ("name: x\ntitle: a\0b\n", "2: not YAML: the character #x0000 is not allowed"),
         ("name: é\n\n\0", "3: not YAML: the character #x0000 is not allowed"),
-        ("name: x\ntitle: *y\n", "2: not YAML: found undefined alias"),
+        ("name: x\ntitle: *y\n", "2: not YAML: found undefined alias *y; write"),
         ("name: x\n? [a, b]\n: c\n", "2: a key must be a word, not a list or a mapping"),
     ],
 )

@@ -28,7 +28,7 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
         words = re.findall("'(.*?)'", error["ctx"]["expected"])
         return suggest.not_allowed(str(error["input"]), words, _about(error, model))
     if error["type"] in ("list_type", "tuple_type"):
-        return _not_a_list(error["input"])
+        return _not_a_list(error["input"], in_list=isinstance(error["loc"][-1], int))
     if error["type"] == "string_too_short":
         return "is empty; write some text"
     if error["type"] == "too_short":
@@ -52,7 +52,9 @@ def key_at(place: Sequence[str | int]) -> str:
     return "".join(parts).lstrip(".")
 
 
-def _not_a_list(given: object) -> str:
+def _not_a_list(given: object, in_list: bool) -> str:
+    if in_list:
+        return f"{given!r} is not a list; each entry is a list, as in [[a, b]]"
     if isinstance(given, str) and given:
         return f"{given!r} is not a list; write [{given}]"
     return "is not a list; begin each entry with `- `"

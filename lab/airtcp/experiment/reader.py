@@ -51,6 +51,8 @@ def load(
             known = suggest.allowed(
                 str(experiment), [*here, *names()], "or the path of a .yaml file"
             )
+            if experiment and Path(experiment).is_dir():
+                raise InputError(f"{experiment}: is a directory; give an experiment")
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
     allowed = policies.context(own_policies)
     return _Reader(_shown(path), allowed).experiment(yamlfile.read(path), checked)
@@ -94,7 +96,10 @@ class _Reader:
             at = first["loc"]
             # pydantic adds the kind of a figure after its index; the file has no such key.
             key = (*at[:2], *at[3:]) if at[0] == "figures" else at
-            raise self._error(key, explain(first, _model_at(at))) from None
+            text = explain(first, _model_at(at))
+            if len(at) == 1 and at[0] in PARAMETER_NAMES:
+                text = "unknown key; it is a parameter: write it below `parameters:`"
+            raise self._error(key, text) from None
         for name in ("flows", "schedule"):
             if experiment.topology is None and (name,) in self._lines:
                 raise self._error((name,), "needs a `topology`")

@@ -287,6 +287,7 @@ def _filtered(
 def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
     duration_s = parameters.duration_s
     now: dict[str, Parameters] = {}
+    given: set[tuple[float, str, str]] = set()
     order = sorted(range(len(network.schedule)), key=lambda number: network.schedule[number].at_s)
     for number in order:
         change, at = network.schedule[number], ("schedule", number)
@@ -304,9 +305,13 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if not values:
             yield Problem((*at, "set"), f"give at least one; allowed: {listed(_changeable(group))}")
         for key, value in values.items():
-            if text := _unchangeable(group, before, key, value):
+            text = _unchangeable(group, before, key, value)
+            if (change.at_s, change.node, key) in given:
+                text = f"{change.node} already has a change of {key} at that time; remove one"
+            if text:
                 yield Problem((*at, "set", key), text)
                 return
+            given.add((change.at_s, change.node, key))
         if problem := _conflict(before, values, (*at, "set")):
             yield problem
             return

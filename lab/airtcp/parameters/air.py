@@ -110,8 +110,7 @@ class Air(Errors, Propagation, Radio, Bss):
     def _errors(self) -> Iterator[Conflict]:
         given = [name for name, is_set in self._places().items() if is_set]
         if len(given) > 1:
-            text = f"snr needs one of {listed(self._places())}, not {' and '.join(given)}"
-            yield Conflict("error_model", text)
+            yield Conflict(given[1], f"is not allowed with {given[0]}; give only one of them")
         least_db = self.cca_threshold_dbm - self.noise_dbm
         if self.snr_db is not None and self.snr_db < least_db:
             yield not_with(
