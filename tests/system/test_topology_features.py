@@ -88,6 +88,10 @@ def test_every_workload_class_and_direction_is_measured(run: Runs) -> None:
     for name in ("goodput_download_mbps", "goodput_upload_mbps", "page_time_ms_mean"):
         assert metrics[name] > 0
     assert metrics["completion_time_ms_mean"] > 0 and metrics["udp_ping_rtt_ms_p50"] > 0
+    assert flows["near-phone"].page_time_ms_mean == metrics["page_time_ms_mean"]
+    assert flows["near-desk"].request_response_ms_p50 == metrics["request_response_ms_p50"]
+    transfers = flows["near-desk-2"]
+    assert (transfers.completion_time_ms_mean or 0) > 0 and transfers.page_time_ms_mean is None
     # The path to the desk takes 2 ms, and two packets 50 us each in each direction.
     assert 2 < metrics["request_response_ms_p50"] < 4
 
@@ -119,6 +123,7 @@ def test_run_is_reported(run: Runs, lab_kernel: Kernel) -> None:
     documents.write(out_dir, document)
     report = write_report(out_dir).read_text()
     assert "far-laptop-ef" in report and "Left out" not in report
+    assert "mean page time, ms" in report and "mean latency, ms" in report
 
 
 def test_flent_plots_the_run_as_its_rrul_test(run: Runs, tmp_path: Path) -> None:

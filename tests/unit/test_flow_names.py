@@ -38,9 +38,10 @@ def test_flows_have_direction_and_station() -> None:
     assert names(stations="2") == ["download, station", "download, station2"]
 
 
-def test_flows_of_a_custom_topology_have_both_ends() -> None:
-    testbed = build(Parameters(), Network.model_validate(NETWORK))
-    assert series.flow_names(testbed, testbed.bulk) == ["near to laptop", "laptop to near"]
+def test_flows_of_a_custom_topology_have_their_names() -> None:
+    flows = [*NETWORK["flows"], {"from": "near", "to": "laptop", "name": "backup"}]
+    testbed = build(Parameters(), Network.model_validate(NETWORK | {"flows": flows}))
+    assert series.flow_names(testbed, testbed.bulk) == ["near-laptop", "laptop-near", "backup"]
 
 
 def shown(*policies: str, flows: tuple[str, ...]) -> tuple[list[str], list[Style], list[list[str]]]:

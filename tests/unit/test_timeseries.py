@@ -15,6 +15,7 @@ from fake_run import (
     arriving,
     tcp_row,
     write_both,
+    write_iperf3,
     write_run,
     write_tcp,
 )
@@ -138,6 +139,25 @@ def test_csv_has_a_row_per_flow_and_second(tmp_path: Path) -> None:
     for flow, columns in zip(computed.flows, recorded.flows, strict=True):
         assert columns["goodput_mbps"] == pytest.approx(flow.goodput_mbps, abs=0.0005)
         assert columns["cwnd_segments"] == pytest.approx(flow.cwnd_segments, abs=5e-4, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("ports", "names"), [([DATA_PORT], ["backup"]), ([DATA_PORT, 9], ["backup 1", "backup 2"])]
+)
+def test_connections_of_a_named_flow_have_different_names(
+    tmp_path: Path, ports: list[int], names: list[str]
+) -> None:
+    run = write_run(tmp_path / "run")
+    write_iperf3(run, rates_mbps=[8.0] * 4, ports=ports)
+    for node in ("server", "station"):
+        text = (run / f"tcp-{node}.csv").read_text()
+        more = [text.replace(str(DATA_PORT), str(port)).split("\n", 1)[1] for port in ports[1:]]
+        (run / f"tcp-{node}.csv").write_text("".join([text, *more]))
+    whole = testbed(DOWNLOAD)
+    named = replace(whole.flows[0], label="backup", flows=len(ports))
+    timeseries.write_csv(run / "series.csv", run, replace(whole, flows=(named,)))
+    with (run / "series.csv").open(newline="") as file:
+        assert [row["flow"] for row in csv.DictReader(file)] == names * 4
 
 
 HEAD = ",".join(timeseries.CSV_COLUMNS)

@@ -36,6 +36,7 @@ from airtcp.results import reproduction
 from airtcp.results.documents import Comparison as PublishedComparison
 from airtcp.results.reproduction import needs_reason
 from airtcp.statistics import paired_difference, summarize
+from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 from airtcp.units import counted
 
@@ -241,6 +242,7 @@ class FlowRow:
     route: str
     protocol: str
     start_s: float
+    headline: Headline
     cells: Sequence[str]
 
 
@@ -252,14 +254,17 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
             f"{flow.sender} to {flow.receiver}",
             flow.congestion_control or flow.protocol,
             flow.start_s,
-            [_flow_goodput(measured, number) for measured in condition.policies],
+            HEADLINES[flow.workload],
+            [_flow_cell(measured, number) for measured in condition.policies],
         )
         for number, flow in enumerate(first)
     ]
 
 
-def _flow_goodput(measured: Measured, number: int) -> str:
-    values = [run.flows[number].goodput_mbps for run in measured.runs]
+def _flow_cell(measured: Measured, number: int) -> str:
+    """The headline metric of a flow; a dash if not all runs have it."""
+    flows = [run.flows[number] for run in measured.runs]
+    values = [getattr(flow, HEADLINES[flow.workload].metric) for flow in flows]
     known = [value for value in values if value is not None]
     return with_interval(summarize(known) if len(known) == len(values) else None)
 

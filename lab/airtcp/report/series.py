@@ -100,11 +100,11 @@ def over_time(run_dir: Path, testbed: Testbed) -> OverTime:
 
 
 def flow_names(testbed: Testbed, flows: Sequence[Flow]) -> list[str]:
-    """A name for each connection: direction and station, or both ends in a custom topology."""
+    """A name for each connection: direction and station; in a custom topology that of its flow."""
     several = len({flow.station for flow in testbed.flows}) > 1
     names = []
     for flow in flows:
-        name = f"{flow.sender} to {flow.receiver}" if flow.label else flow.direction
+        name = flow.label or flow.direction
         if several and not flow.label:
             node = flow.receiver if flow.direction == "download" else flow.sender
             name += f", {node}"

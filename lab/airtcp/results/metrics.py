@@ -117,6 +117,8 @@ def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
         measured = WORKLOADS[flow.workload].measure(run_dir, testbed, [flow])
         values = counted(run_dir, measured.sent, measured.received) if measured.sent else {}
         values |= sampled(run_dir, measured.traces) if measured.traces else {}
+        for name, times_ms in measured.times_ms.items():
+            values |= distribution(name, times_ms)
         bulk = flow in testbed.bulk
         client = read_iperf3(run_dir / flow.file("client")) if bulk else None
         received = client.number("end", "sum_received", "bytes") if client else None
@@ -137,7 +139,7 @@ def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
                     if client
                     else None
                 ),
-                **{name: values.get(name) for name in _OF_TCP},
+                **{name: values.get(name) for name in (*_OF_TCP, *_TIMES)},
             )
         )
     return records
@@ -147,6 +149,14 @@ _OF_TCP = (
     *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
     *("tcp_rtt_ms_mean", "tcp_rtt_ms_p50", "tcp_rtt_ms_p95"),
     *("cwnd_segments_mean", "cwnd_segments_max"),
+)
+_TIMES = (
+    *(f"request_response_ms_{what}" for what in ("mean", "p50", "p95", "p99", "max")),
+    *(
+        f"{name}_ms_{what}"
+        for name in ("completion_time", "page_time", "command_time")
+        for what in ("mean", "p50", "p95")
+    ),
 )
 
 

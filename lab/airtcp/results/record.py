@@ -79,7 +79,8 @@ class Provenance(Document):
 class FlowRecord(Document):
     """One flow in a custom topology. service: its class with `dscp: rrul`, otherwise null.
 
-    seconds, received_bytes and goodput_mbps are for bulk data, the values after them for TCP.
+    seconds, received_bytes and goodput_mbps are for bulk data, the values after them for TCP, and
+    the times for other workloads.
     """
 
     name: str
@@ -102,6 +103,20 @@ class FlowRecord(Document):
     tcp_rtt_ms_p95: Value = None
     cwnd_segments_mean: Value = None
     cwnd_segments_max: Value = None
+    request_response_ms_mean: Value = None
+    request_response_ms_p50: Value = None
+    request_response_ms_p95: Value = None
+    request_response_ms_p99: Value = None
+    request_response_ms_max: Value = None
+    completion_time_ms_mean: Value = None
+    completion_time_ms_p50: Value = None
+    completion_time_ms_p95: Value = None
+    page_time_ms_mean: Value = None
+    page_time_ms_p50: Value = None
+    page_time_ms_p95: Value = None
+    command_time_ms_mean: Value = None
+    command_time_ms_p50: Value = None
+    command_time_ms_p95: Value = None
 
 
 class HostRecord(Document):

@@ -255,9 +255,17 @@ def _row(flow: Flow, step: int) -> list[Any]:
         flow.transfer.station,
         flow.direction,
         flow.transfer.service or "",
-        flow.transfer.label or flow.number,
+        _name(flow),
         *("" if column is None else _text(column[step]) for column in measured),
     ]
+
+
+def _name(flow: Flow) -> str:
+    """The number of a connection, after the name of its flow if that is not its only one."""
+    label = flow.transfer.label
+    if not label:
+        return str(flow.number)
+    return f"{label} {flow.number}" if flow.transfer.flows > 1 else label
 
 
 def _text(value: float) -> str:
