@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from airtcp.files.tcpwatch import Samples, TcpTrace, read_flows
 from airtcp.files.text import read_text
 from airtcp.testbed.model import Flow as Sent
 from airtcp.testbed.model import Testbed
+
+# Times in s, and the values of each counter at these times.
+_Counters = tuple[NDArray[numpy.float64], Mapping[str, NDArray[numpy.float64]]]
 
 CSV_STEP_S = 1.0
 CSV_COLUMNS = (
@@ -110,14 +114,14 @@ class _Connection:
 
     @property
     def received_until_s(self) -> float:
-        received_s, received = self._counted(self.receiver)
+        received_s, received = self._received
         return _grows_until(received_s, received["bytes_received"])
 
     def over_time(self, edges_s: NDArray[numpy.float64]) -> Flow:
         times_s = (self.sender.columns["time_ns"] - self.start_ns) / 1e9
         srtt_ms = self.sender.columns["srtt_us"] / 1000
         sent_s, sent = self._counted(self.sender)
-        received_s, received = self._counted(self.receiver)
+        received_s, received = self._received
         acks = received["segs_out"] - received["data_segs_out"]
         steps_s = numpy.diff(edges_s)
         return Flow(
@@ -130,9 +134,11 @@ class _Connection:
             acks_per_s=_growth(received_s, acks, edges_s) / steps_s,
         )
 
-    def _counted(
-        self, trace: TcpTrace
-    ) -> tuple[NDArray[numpy.float64], Mapping[str, NDArray[numpy.float64]]]:
+    @cached_property
+    def _received(self) -> _Counters:
+        return self._counted(self.receiver)
+
+    def _counted(self, trace: TcpTrace) -> _Counters:
         """Counters, and their times in s since the flows began."""
         totals = _totals(trace, self.start_ns + round(self.owner[0].start_s * 1e9))
         return (totals["time_ns"] - self.start_ns) / 1e9, totals
