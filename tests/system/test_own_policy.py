@@ -127,6 +127,31 @@ def test_first_error_of_the_compiler_is_reported(
     assert "\n" not in str(error.value)
 
 
+def test_a_policy_cannot_take_the_name_of_a_built_in_one(
+    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
+) -> None:
+    """MODULE_ALIAS_TCP_ACKPOL has another name than .name, which only the kernel reads."""
+    imitation = tmp_path / "imitation"
+    shutil.copytree(SAMPLE, imitation)
+    module = imitation / "tcp_ackpol_fixed.c"
+    text = re.sub(r'(\.name\s*= )"fixed"', r'\1"auto"', module.read_text())
+    assert text != module.read_text()
+    module.write_text(text)
+    policy = own_policy.read(imitation)
+    built = own_policy.build(policy, None, say=say)
+
+    case = thesis_case("ack_policy=auto", "duration=1s", own_policies=policy.names)
+    runs = [
+        run_one(RunRequest.of(kernel, tools, case, 1), tmp_path / kernel.hash)
+        for kernel in (lab_kernel, built)
+    ]
+    assert runs[0].error is None
+    assert runs[0].metrics == runs[1].metrics
+    case = thesis_case("ack_policy=fixed", "duration=1s", own_policies=policy.names)
+    refused = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
+    assert "refuses the value fixed: the module of --policy has not reg" in str(refused.error)
+
+
 def test_makefile_without_a_module_is_reported(
     lab_kernel: Kernel, say: Say, tmp_path: Path
 ) -> None:

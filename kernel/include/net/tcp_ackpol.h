@@ -54,6 +54,7 @@ enum tcp_ackpol_reason {
  * @ops: the policy
  * @arrival_us: time of the last arrival, 0 before the first
  * @previous_us: time of the arrival before, 0 if there was none
+ * @resumed_us: time of the last arrival after half a round trip without one
  * @first_us: time at which the first of @segs arrived, 0 if there are none
  * @bound_us: latest time for the ACK of the first, 0 if not yet known
  * @deadline_us: time at which the ACK is due, 0 if the policy's timer is not
@@ -75,6 +76,7 @@ struct tcp_ackpol {
 	const struct tcp_ackpol_ops *ops;
 	u64	arrival_us;
 	u64	previous_us;
+	u64	resumed_us;
 	u64	first_us;
 	u64	bound_us;
 	u64	deadline_us;
@@ -109,8 +111,8 @@ struct tcp_ackpol_param {
  *	that arrive while it is not yet acknowledged, unless TCP acknowledges it
  *	at once. (required)
  * @data_recv: data arrived, in order or not. (optional)
- * @ack_sent: an ACK was sent, pure or piggybacked; tcp_ackpol.segs is reset
- *	afterwards. (optional)
+ * @ack_sent: an ACK was sent, pure or piggybacked, the first since data
+ *	arrived; tcp_ackpol.segs is reset afterwards. (optional)
  * @init: initialize the private state, which is zeroed. (optional)
  * @release: clean up the private state. (optional)
  * @params: parameters, in the order of @defaults (optional)

@@ -52,12 +52,20 @@
 static u64 tcp_ackpol_latest_us(const struct sock *sk)
 {
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us;
 
 	if (!ap->bound_us) {
 		ap->bound_us = ap->first_us +
 			       min_t(u32, TCP_ACKPOL_MAX_US,
 				     jiffies_to_usecs(tcp_delack_max(sk)));
-		ap->probe_us = tcp_ackpol_rtt_us(sk) + TCP_ACKPOL_PROBE_US;
+		rtt_us = tcp_ackpol_rtt_us(sk);
+		/* A segment that ends a silence echoes the timestamp of an ACK
+		 * sent before, so the estimate may contain the silence.
+		 */
+		if (tp->srtt_us && ap->arrival_us - ap->resumed_us < rtt_us)
+			rtt_us = min(rtt_us, tp->srtt_us >> 3);
+		ap->probe_us = rtt_us + TCP_ACKPOL_PROBE_US;
 	}
 	if (ap->segs <= 1)
 		return ap->bound_us;
@@ -70,23 +78,14 @@ static ktime_t tcp_ackpol_ktime(u64 us)
 	return ns_to_ktime(us * NSEC_PER_USEC);
 }
 
-/* Ensure that the timer fires no later than the deadline */
-static void tcp_ackpol_start_timer(struct sock *sk)
+/* Ensure that the timer fires no later than the deadline.
+ *
+ * Return: false if it cannot: the ACK must be sent now.
+ */
+static bool tcp_ackpol_start_timer(struct sock *sk)
 {
-	struct hrtimer *timer = &tcp_sk(sk)->compressed_ack_timer;
-	ktime_t expires = tcp_ackpol_ktime(tcp_ackpol(sk)->deadline_us);
-
-	if (hrtimer_is_queued(timer) &&
-	    !ktime_after(hrtimer_get_expires(timer), expires))
-		return;
-
-	/* A queued timer holds a reference to the socket. So does a handler
-	 * that runs on another CPU and waits for the lock, but it drops that
-	 * reference.
-	 */
-	if (hrtimer_try_to_cancel(timer) != 1)
-		sock_hold(sk);
-	hrtimer_start(timer, expires, HRTIMER_MODE_ABS_PINNED_SOFT);
+	return tcp_ackpol_timer_start(sk, &tcp_sk(sk)->compressed_ack_timer,
+				      tcp_ackpol_ktime(tcp_ackpol(sk)->deadline_us));
 }
 
 /* Has the timer fired while the socket was locked? Then its handler waits for
@@ -151,10 +150,8 @@ void __tcp_ackpol_expire(struct sock *sk)
 	}
 
 	tcp_mstamp_refresh(tp);
-	if (tp->tcp_mstamp < ap->deadline_us) {
-		tcp_ackpol_start_timer(sk);
+	if (tp->tcp_mstamp < ap->deadline_us && tcp_ackpol_start_timer(sk))
 		return;
-	}
 
 	ap->deadline_us = 0;
 
@@ -180,9 +177,13 @@ void tcp_ackpol_yield_timer(struct sock *sk)
 void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb)
 {
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
-	u64 now_us = tcp_sk(sk)->tcp_mstamp;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 now_us = tp->tcp_mstamp;
 
 	sock_owned_by_me(sk);
+	/* Half of the round trip time, which is stored in eighths */
+	if ((now_us - ap->arrival_us) * 16 >= tp->rcv_rtt_est.rtt_us)
+		ap->resumed_us = now_us;
 	ap->previous_us = ap->arrival_us;
 	ap->arrival_us = now_us;
 	if (!ap->segs) {
@@ -198,6 +199,10 @@ void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb)
 void __tcp_ackpol_ack_sent(struct sock *sk)
 {
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
+
+	/* Every segment with data carries an ACK */
+	if (!ap->segs && !ap->deadline_us && !ap->settled)
+		return;
 
 	ap->deadline_us = 0;
 	if (ap->ops->ack_sent)
@@ -273,11 +278,16 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 	if (latest_us <= ap->arrival_us)
 		return TCP_ACKPOL_POLICY;
 
-	inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_POLICY;
+	/* As without a policy, reading a segment that was pushed acknowledges it */
+	if (ap->delay_us == TCP_ACKPOL_DELACK && !tcp_ackpol_exceeds(sk, 1))
+		inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_POLICY;
+	else
+		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_POLICY;
+
 	if (ap->delay_us != TCP_ACKPOL_DELACK) {
 		ap->deadline_us = min(ap->arrival_us + ap->delay_us, latest_us);
-		tcp_ackpol_start_timer(sk);
-		return TCP_ACKPOL_DELAYED;
+		return tcp_ackpol_start_timer(sk) ? TCP_ACKPOL_DELAYED :
+						    TCP_ACKPOL_POLICY;
 	}
 
 	/* The delayed ACK timer ensures the bound for a single segment, if it
@@ -285,7 +295,8 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 	 */
 	if (ap->segs > 1 || ap->deadline_us) {
 		ap->deadline_us = latest_us;
-		tcp_ackpol_start_timer(sk);
+		if (!tcp_ackpol_start_timer(sk))
+			return TCP_ACKPOL_POLICY;
 	}
 	return TCP_ACKPOL_DELACKED;
 }

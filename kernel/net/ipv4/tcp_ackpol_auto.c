@@ -21,12 +21,12 @@
  *   RTT below 2 ms, slow start,    as without a policy
  *   fewer than 16 segments in T,
  *   mostly gaps of T or longer,
- *   time in queues at most 3 ms or
+ *   queueing delay at most 3 ms or
  *   RTT * 3 / 32
  *   at most one full segment       by the delayed ACK timer
  *   otherwise                      on the first arrival after T, or with 1/4 of
  *                                  the data of a round trip
- *   T                              a quarter of the time in queues, from 2 ms or
+ *   T                              a quarter of the queueing delay, from 2 ms or
  *                                  RTT / 16 to 10 ms
  *   nothing more arrives           after 2 ms or RTT / 16, but RTT / 2 after the
  *                                  first segment if queues double the RTT: other

@@ -23,7 +23,7 @@
 /* And for this share of the data of a round trip */
 #define TCP_AUTO_SHARE_OF_RTT	4
 
-/* An ACK may be late by this share of the time that data waits in queues */
+/* An ACK may be late by this share of the queueing delay */
 #define TCP_AUTO_SHARE_OF_QUEUE	4
 
 /* The shortest interval is at most this share of the RTT */
@@ -237,7 +237,7 @@ static inline u32 tcp_auto_empty_us(const struct tcp_auto_params *params,
 	return interval_us + interval_us / 2;
 }
 
-/* Time that data waits in queues */
+/* The queueing delay */
 static inline u32 tcp_auto_queue_us(u32 rtt_us, u32 min_rtt_us)
 {
 	return rtt_us - min(rtt_us, min_rtt_us);

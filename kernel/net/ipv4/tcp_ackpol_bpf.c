@@ -122,17 +122,20 @@ __bpf_kfunc int bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
  * @sk: the socket that the hook was called for
  * @seq: end of that part
  *
- * For ack_delay_us(), before it returns 0. Does nothing in other hooks, or unless
- * @seq is new and part of the data has arrived after it. See
+ * For ack_delay_us(), which then counts as returning 0. Does nothing in other
+ * hooks, or unless @seq is new and part of the data has arrived after it. See
  * tcp_ackpol_ack_before().
  */
 __bpf_kfunc void bpf_tcp_ackpol_ack_before(struct sock *sk, u32 seq)
 {
-	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
+	struct tcp_ackpol *ap = tcp_ackpol(sk);
 
-	if (ap && ap->busy && after(seq, tp->rcv_wup) && before(seq, tp->rcv_nxt))
+	if (ap && ap->busy && after(seq, tp->rcv_wup) &&
+	    before(seq, tp->rcv_nxt)) {
 		tcp_ackpol_ack_before(sk, seq);
+		ap->ack_now = true;
+	}
 }
 
 __bpf_kfunc_end_defs();

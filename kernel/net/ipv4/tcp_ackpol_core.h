@@ -45,6 +45,34 @@ static inline const char *tcp_ackpol_name(const struct tcp_ackpol_ops *ops)
 	return ops ? ops->name : TCP_ACKPOL_DEFAULT;
 }
 
+/* Ensure that a timer of a socket fires no later than @expires.
+ *
+ * A queued timer holds a reference to the socket. So does a handler that runs on
+ * another CPU and waits for the lock. While it runs, a timer that was queued
+ * again meanwhile cannot be canceled; hrtimer_start() would move it, and it
+ * might fire before or after that.
+ *
+ * Return: false in that last case.
+ */
+static inline bool __must_check
+tcp_ackpol_timer_start(struct sock *sk, struct hrtimer *timer, ktime_t expires)
+{
+	int canceled;
+
+	if (hrtimer_is_queued(timer) &&
+	    !ktime_after(hrtimer_get_expires(timer), expires))
+		return true;
+
+	canceled = hrtimer_try_to_cancel(timer);
+	if (canceled < 0 && hrtimer_is_queued(timer))
+		return false;
+
+	if (canceled != 1)
+		sock_hold(sk);
+	hrtimer_start(timer, expires, HRTIMER_MODE_ABS_PINNED_SOFT);
+	return true;
+}
+
 #ifdef CONFIG_SYSCTL
 int tcp_ackpol_sysctl_init(struct net *net);
 void tcp_ackpol_sysctl_exit(struct net *net);

@@ -285,7 +285,7 @@ int tcp_ackpol_attach(struct sock *sk, const struct tcp_ackpol_ops *ops)
 	struct tcp_ackpol *ap = NULL;
 
 	if (ops) {
-		ap = kzalloc(sizeof(*ap), GFP_ATOMIC);
+		ap = kzalloc(sizeof(*ap), GFP_ATOMIC | __GFP_ACCOUNT);
 		if (!ap)
 			return -ENOMEM;
 		ap->ops = ops;
@@ -387,7 +387,8 @@ static void __net_exit tcp_ackpol_net_exit(struct net *net)
 		tcp_ackpol_params_sysctl_exit(net, ops);
 	mutex_unlock(&tcp_ackpol_mutex);
 
-	ops = rcu_replace_pointer(an->ops, NULL, true);
+	ops = rcu_dereference_protected(an->ops, true);
+	RCU_INIT_POINTER(an->ops, NULL);
 	if (ops)
 		module_put(ops->owner);
 }
