@@ -2,6 +2,7 @@
 """Guests that succeed, fail, panic or never end; their results do not depend on directories."""
 
 import hashlib
+import json
 import os
 import shutil
 import threading
@@ -31,6 +32,11 @@ kill $tcpdump
 wait $tcpdump
 { cat /proc/self/maps /proc/cmdline /proc/uptime; env; head -c 64 /dev/urandom; date +%N; } >facts
 """
+
+
+def test_the_kernel_was_built_without_warnings(lab_kernel: Kernel) -> None:
+    facts = json.loads((lab_kernel.path.parent / "build.json").read_text())
+    assert facts["warnings"] == []
 
 
 def run(

@@ -218,6 +218,11 @@ def test_an_error_has_file_line_key_and_allowed_values(
             "along: ack_policy",
             "19: figures[0]: along: 'ack_policy' is already used for lines",
         ),
+        (
+            "x: ping_rtt_ms_p50\n    y: goodput_mbps\n    lines: ack_policy\n    along: rate",
+            "x: rate\n    y: goodput_mbps\n    lines: ack_policy\n    relative_to: defualt",
+            "23: figures[0].relative_to: 'defualt' is not allowed; did you mean 'default'?",
+        ),
         ("panels: rate", "along: rate", "26: figures[1].along: unknown key; allowed: title"),
         ("    panels: rate\n", "", "24: figures[1]: rows: needs panels"),
         (

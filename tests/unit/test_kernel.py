@@ -116,6 +116,11 @@ def test_error_of_an_unknown_fragment_lists_available_ones() -> None:
     [
         ("  CC x.o\nx.c:1:2: error: no\nmake: *** [x] Error 1\n", "x.c:1:2: error: no"),
         ("x.o: No space left on device\n", "x.o: No space left on device"),
+        (
+            "ld: x.o: in function `f':\nx.c:(.text+0x41): undefined reference to `g'\n"
+            "collect2: error: ld returned 1 exit status\n",
+            "x.c:(.text+0x41): undefined reference to `g'",
+        ),
         ("make: *** No rule\n", "make: *** No rule"),
         (
             "make[6]: *** No rule to make target 'x.o', needed by 'y.a'.  Stop.\n"
@@ -127,6 +132,12 @@ def test_error_of_an_unknown_fragment_lists_available_ones() -> None:
 )
 def test_first_error_of_a_log(log: str, expected: str) -> None:
     assert image.first_error(log) == expected
+
+
+def test_warnings_of_a_log() -> None:
+    warning = "../x.c:1:2: warning: unused variable 'y' [-Wunused-variable]"
+    log = f"  CC x.o\n{warning}\n    1 | int y;\n{warning}\n  CC z.o\n"
+    assert image.compiler_warnings(log) == [warning]
 
 
 def test_variables_of_the_user_do_not_change_the_kernel(

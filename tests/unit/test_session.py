@@ -4,6 +4,7 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import fake_run
@@ -149,8 +150,26 @@ def test_a_sweep_says_which_runs_it_leaves_out(
     assert lines == [
         f"1 of 1 runs are in {tmp_path} already",
         f"note: results.json does not include 1 finished run in {tmp_path} with other settings or "
-        "seeds; a command with all of them does",
+        "seeds; a command with all of them does, with the same kernel",
     ]
+
+
+def test_a_sweep_says_which_runs_it_replaces(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
+
+    replace_runs(monkeypatch, execute)
+    measured(tmp_path)
+    monkeypatch.setattr(session.SweepOptions, "execute", lambda *_: Outcome([], {}, False))
+    lines: list[str] = []
+    other = replace(options(lines.append), kernel=replace(KERNEL, hash="other"))
+    session.measure(other, load("thesis-lan"), CASES, tmp_path)
+    assert lines[0] == (
+        f"note: 2 runs in {tmp_path} had another kernel or version: new ones replace them; to "
+        "keep them, give --out another directory"
+    )
 
 
 def test_a_sweep_without_a_run_has_no_document(

@@ -133,6 +133,7 @@ run ul-ofdma --set ul_ofdma_interval=2s | --set ul_ofdma_interval: '2s' is out o
 run thesis-lan --set protection=rts | --set protection: 'rts' is not
 run two-access-points --set stations=3 | 3 is not allowed with a topology; allowed: 1
 run thesis-lan --policy nowhere | --policy nowhere: not a directory
+run thesis-lan --policy nowhere --policy own | --policy: given twice
 run thesis-lan --policy mine.yaml | --policy mine.yaml: not a directory
 run thesis-lan --policy empty | --policy empty: contains no Makefile
 run thesis-lan --policy no-policy | no policy found: no C file has

@@ -14,6 +14,21 @@ Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 MAX_SEEDS = 1_000_000
 
 
+class Once(argparse.Action):
+    """An option that must not be given twice: the last one would replace the others."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "given twice")
+        setattr(namespace, self.dest, values)
+
+
 def path(text: str) -> Path:
     if not text:  # Path("") is the current directory
         raise argparse.ArgumentTypeError("'' is not a path")
@@ -133,6 +148,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         "--policy",
         metavar="DIR",
         type=path,
+        action=Once,
         help="directory with your own ACK policies, like samples/ackpol: they are built into the "
         "kernel, and ack_policy accepts their names; use only code that you trust, because the "
         "Makefile is executed",

@@ -13,7 +13,13 @@ from pydantic_core import ErrorDetails
 from airtcp import suggest, yamlfile
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Experiment, problems_of
-from airtcp.experiment.figures import FACTOR_KEYS, KINDS, ModelFigure, tsq_packets
+from airtcp.experiment.figures import (
+    FACTOR_KEYS,
+    KINDS,
+    MetricFigure,
+    ModelFigure,
+    tsq_packets,
+)
 from airtcp.experiment.messages import explain, key_at, named, parameters_like
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published, PublishedTable
@@ -181,6 +187,12 @@ class _Reader:
             for key, factor in figure.factors().items():
                 if factor not in factors:
                     raise self._error(("figures", number, key), _not_a_factor(factor, factors))
+            if isinstance(figure, MetricFigure) and figure.lines and figure.relative_to:
+                lines = [product.get(figure.lines, ()) for product in experiment.design]
+                values = dict.fromkeys(itertools.chain(*lines))
+                if figure.relative_to not in values:
+                    text = suggest.not_allowed(figure.relative_to, values)
+                    raise self._error(("figures", number, "relative_to"), text)
             if isinstance(figure, ModelFigure) and not any(
                 tsq_packets(case.parameters.text("tsq")) for case in experiment.cases()
             ):

@@ -41,6 +41,7 @@ from airtcp.kernel.source import (
     version_of_tree,
 )
 from airtcp.paths import PROGRAM
+from airtcp.units import counted
 
 Say = Callable[[str], None]
 
@@ -54,6 +55,7 @@ Arch = Literal["um", "x86_64"]
 _IMAGES: dict[Arch, str] = {"um": "linux", "x86_64": "arch/x86/boot/bzImage"}
 
 _PROGRESS_EVERY_S = 15.0
+_MOST_WARNINGS = 5
 
 _PROGRAMS = ["gcc", "make", "flex", "bison", "bc", "ccache", "patch", "ld", "strip", "setpriv"]
 
@@ -281,6 +283,11 @@ def _build(
     say(f"building Linux {version} (takes some minutes the first time; log: {log})")
     image = Path(_IMAGES[arch])
     cpu_s += make([image.name, *(["modules"] if modules else [])], say=say)
+    warnings = compiler_warnings(log.read_text(errors="replace"))
+    for line in warnings[:_MOST_WARNINGS]:
+        say(f"compiler warning: {line}")
+    if more := len(warnings[_MOST_WARNINGS:]):
+        say(f"and {counted(more, 'more compiler warning')} (log: {log})")
 
     with scratch_in(target.parent) as scratch:
         new = scratch / "new"
@@ -291,7 +298,7 @@ def _build(
         if modules:
             cpu_s += make([f"INSTALL_MOD_PATH={new}", "INSTALL_MOD_STRIP=1", "modules_install"])
         (new / "config").write_text(config)
-        facts = {"version": version, "source": source.name}
+        facts = {"version": version, "source": source.name, "warnings": warnings}
         (new / "build.json").write_text(json.dumps(facts, indent=1) + "\n")
         if key() != target.name:
             raise AirtcpError(
@@ -392,14 +399,19 @@ def _watch(process: "subprocess.Popen[bytes]", log: Path, say: Say | None) -> fl
         time.sleep(0.1)
 
 
+def compiler_warnings(log: str) -> list[str]:
+    """The warnings in a build log, each once. Files that make did not compile again have none."""
+    return list(dict.fromkeys(line for line in log.splitlines() if ": warning: " in line))
+
+
 def first_error(log: str) -> str:
     """Return the line of a build log that shows the cause of the failure."""
     lines = [line.strip() for line in log.splitlines()]
     for sign in (
         "No space left on device",
+        "undefined reference",
         "error:",
         "can't open file",
-        "undefined reference",
         "No rule to make target",
         "Error ",
         "***",

@@ -94,8 +94,13 @@ def build(
     """
     if policy is None:
         return image.build(source, patches="lab" if plain else "all", extra=other, say=say)
+
+    def of_user(text: str) -> str:
+        return re.sub(rf"[./]*{_IN_TREE}/", f"{policy.directory}/", text)
+
     try:
-        return image.build(source, extra=other + policy.changes, say=say)
+        return image.build(
+            source, extra=other + policy.changes, say=lambda text: say(of_user(text))
+        )
     except AirtcpError as error:
-        text = re.sub(rf"[./]*{_IN_TREE}/", f"{policy.directory}/", str(error))
-        raise type(error)(text) from None
+        raise type(error)(of_user(str(error))) from None

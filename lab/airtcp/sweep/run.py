@@ -218,7 +218,8 @@ _ENDED_EARLY = "an instrument ended early"
 _REFUSED_POLICY = "net.ipv4.tcp_ack_policy refuses the value "
 _NOT_REGISTERED = (
     ": the module of --policy has not registered it; tcp_register_ackpol() fails without .name and "
-    ".ack_delay_us, and .name must be the name in MODULE_ALIAS_TCP_ACKPOL"
+    ".ack_delay_us, and if a policy or sysctl has the same name; .name must be the name in "
+    "MODULE_ALIAS_TCP_ACKPOL"
 )
 
 

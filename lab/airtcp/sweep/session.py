@@ -280,6 +280,11 @@ def _measuring_with(
     done, todo = split(jobs, out_dir, index, known, options.say, verify=options.verify)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
+    if replaced := sum(_is_other(job, out_dir) for job in todo):
+        options.say(
+            f"note: {counted(replaced, 'run')} in {out_dir} had another kernel or version: new "
+            "ones replace them; to keep them, give --out another directory"
+        )
     outcome = yield _Rest(machines, todo, _watch(todo, out_dir, index, name))
 
     failures = dict(outcome.failures)
@@ -310,9 +315,17 @@ def _measuring_with(
     if document and (others := _others(jobs, out_dir)):
         options.say(
             f"note: results.json does not include {counted(others, 'finished run')} in {out_dir} "
-            "with other settings or seeds; a command with all of them does"
+            "with other settings or seeds; a command with all of them does, with the same kernel"
         )
     return SweepResult(document, bool(failures or stopped), outcome.interrupted)
+
+
+def _is_other(job: Request, out_dir: Path) -> bool:
+    """Whether the run's directory has the result of another one."""
+    try:
+        return record.read(job.directory(out_dir)).identity != job.identity
+    except (OSError, ValueError):
+        return False
 
 
 def _others(jobs: Sequence[Request], out_dir: Path) -> int:
