@@ -9,6 +9,7 @@ import pytest
 from guests import Say, thesis_case
 from test_packets import copy_interpreter, run_scripts
 
+from airtcp.backends import console
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError
 from airtcp.experiment.experiment import Setting
@@ -150,6 +151,23 @@ def test_a_policy_cannot_take_the_name_of_a_built_in_one(
     case = thesis_case("ack_policy=fixed", "duration=1s", own_policies=policy.names)
     refused = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
     assert "refuses the value fixed: the module of --policy has not reg" in str(refused.error)
+
+
+def test_a_warning_is_on_the_console(
+    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
+) -> None:
+    warns = tmp_path / "warns"
+    shutil.copytree(SAMPLE, warns)
+    module = warns / "tcp_ackpol_fixed.c"
+    text = module.read_text().replace("\n\tu64 due_us", "\n\tWARN_ON_ONCE(1);\n\tu64 due_us", 1)
+    assert "WARN_ON_ONCE" in text
+    module.write_text(text)
+    policy = own_policy.read(warns)
+    built = own_policy.build(policy, None, say=say)
+    case = thesis_case("ack_policy=fixed", "duration=1s", own_policies=policy.names)
+    request = RunRequest.of(built, tools, case, 1)
+    assert run_one(request, tmp_path).error is None
+    assert "tcp_ackpol_fixed.c:" in console.warning(request.directory(tmp_path) / console.FILE)
 
 
 def test_makefile_without_a_module_is_reported(

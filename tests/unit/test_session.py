@@ -172,6 +172,22 @@ def test_a_sweep_says_which_runs_it_replaces(
     )
 
 
+def test_a_sweep_shows_a_warning_of_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        done = [finish(job, out_dir) for job in todo]
+        for job in done:
+            text = "[    1.0] a message\n[    2.0] WARNING: CPU: 0 PID: 1 at x.c:5 f+0x0/0x1\n"
+            (job.directory(out_dir) / "console.log").write_text(text)
+        return Outcome(done, {}, interrupted=False)
+
+    replace_runs(monkeypatch, execute)
+    [line] = measured(tmp_path)[1]
+    warning = "[    2.0] WARNING: CPU: 0 PID: 1 at x.c:5 f+0x0/0x1"
+    assert line.startswith(f"note: the kernel warned in 2 runs: {warning} (console: {tmp_path}/")
+
+
 def test_a_sweep_without_a_run_has_no_document(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ def run_guest(
         raise InputError(f"{run_dir}: contains no plan.sh")
     for name in ("exit", "progress"):
         (run_dir / name).unlink(missing_ok=True)
-    log = run_dir / "console.log"
+    log = run_dir / console.FILE
     began = time.monotonic()
     if interactive:
         code, cpu_s = _attend(command, directory, environment)

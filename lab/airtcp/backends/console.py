@@ -4,6 +4,9 @@
 import os
 from pathlib import Path
 
+FILE = "console.log"
+"""The file's name, in the directory of a run."""
+
 # Up to LIMIT_MB are kept, of a longer console only the end. A run writes some hundred bytes.
 LIMIT_MB = 16
 _TAIL_KB = 256
@@ -49,6 +52,12 @@ def read(console: Path) -> tuple[str, str]:
             if line and "reboot: Power down" not in line:
                 last = line
     return _shown(panic), _shown(last)
+
+
+def warning(console: Path) -> str:
+    """The first line of a warning of the kernel (WARN_ON and the like); empty if there is none."""
+    with console.open(errors="replace") as lines:
+        return _shown(next((line.strip() for line in lines if "WARNING: CPU:" in line), ""))
 
 
 def _shown(line: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from airtcp import atomicfile, interrupts, provenance
+from airtcp.backends import console
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError, of_file, reason
@@ -312,6 +313,8 @@ def _measuring_with(
             options.say(f"airtcp: {line}")
     if stopped:
         options.say(f"airtcp: {stopped}; {kept}")
+    if warned := _warned([job.directory(out_dir) / console.FILE for job in outcome.recorded]):
+        options.say(warned)
     if document and (others := _others(jobs, out_dir)):
         options.say(
             f"note: results.json does not include {counted(others, 'finished run')} in {out_dir} "
@@ -326,6 +329,15 @@ def _is_other(job: Request, out_dir: Path) -> bool:
         return record.read(job.directory(out_dir)).identity != job.identity
     except (OSError, ValueError):
         return False
+
+
+def _warned(consoles: Sequence[Path]) -> str:
+    """A line about warnings of the guests' kernels; empty if there are none."""
+    found = [(path, line) for path in consoles if path.exists() and (line := console.warning(path))]
+    if not found:
+        return ""
+    path, line = found[0]
+    return f"note: the kernel warned in {counted(len(found), 'run')}: {line} (console: {path})"
 
 
 def _others(jobs: Sequence[Request], out_dir: Path) -> int:
