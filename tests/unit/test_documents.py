@@ -151,7 +151,10 @@ def test_table_has_the_metrics_that_are_asked_for() -> None:
     assert shown[1][1][2:] == ["-50.0%", "-"]
     assert shown[2][0][:3] == ["n", "retransmits", "segments"]
     assert shown[2][1][2:] == shown[3][1][2:] == ["0", "-", "-"]
-    assert not any("goodput" in part for part in parts)
+    assert not any("goodput Mbit/s" in part for part in parts)
+    notes = [line for line in parts[-1].splitlines() if line.startswith("note: ")]
+    assert "note: retransmits does not apply to any of these runs: " in notes[1]
+    assert len(notes) == 3 and "airtime" not in "".join(notes)
 
 
 def test_table_says_which_published_values_are_bounds() -> None:

@@ -331,4 +331,4 @@ def test_conditions_that_differ_have_different_labels() -> None:
     assert labels == [
         f"delay 10 ms{more}" for more in ("", ", aad min iat 0 ms", ", aad min iat 1 ms")
     ]
-    assert model.label_of({"delay": "0ms", "rate": "50Mbit"}) == "rate 50 Mbit/s"
+    assert model.label_of({"delay": "0ms", "rate": "unlimited"}) == "delay 0 ms"

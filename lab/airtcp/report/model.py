@@ -51,7 +51,7 @@ _MICRO = "\N{MICRO SIGN}"
 _MINUS = "\N{MINUS SIGN}"
 
 # Defaults with which a factor has no effect; labels omit them.
-_NEUTRAL = frozenset({"0ms", "unlimited", "none", "kernel", "preset"})
+_NEUTRAL = frozenset({"unlimited", "none", "kernel", "preset"})
 _Item = TypeVar("_Item", RunRecord, SummaryRow)
 
 # Options of `run` that change what is measured, beside --set.
@@ -401,7 +401,6 @@ def label_of(factors: Mapping[str, Plain], usual: Mapping[str, Plain] | None = N
     active = {
         name: value
         for name, value in factors.items()
-        # With others, 0ms has an effect: for aad_min_iat, `kernel` is another time.
         if str(value) not in _NEUTRAL or str(value) != str(defaults.get(name))
     }
     named = active or factors

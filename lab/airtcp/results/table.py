@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from airtcp.experiment.casenames import case_name, usual_values
 from airtcp.experiment.experiment import differing
+from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import SIGNS
 from airtcp.experiment.published import published_ratio
 from airtcp.kernel.policies import BASELINE
@@ -50,6 +51,12 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     text = "\n\n".join(parts)
     few = note([summary.n for summary in results.summary if summary.n])
     notes = [few] if few else []
+    notes += [
+        f"note: {metric} does not apply to any of these runs: {METRICS[metric].how}"
+        for metric in metrics
+        if any(run.ok for run in results.runs)
+        and not any(summary.n for summary in _summaries(results, metric))
+    ]
     if usual:
         notes.append(f"note: the tables omit the usual values {case_name(usual)}")
     if same := ", ".join(_same_values(results)):
