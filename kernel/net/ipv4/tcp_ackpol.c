@@ -252,6 +252,17 @@ static enum tcp_ackpol_reason tcp_ackpol_immediate(struct sock *sk,
 	return TCP_ACKPOL_DELAYED;
 }
 
+/* Like a delayed ACK without a policy, that for a segment that was pushed is
+ * sent when the segment is read
+ */
+static bool tcp_ackpol_ack_on_read(const struct sock *sk)
+{
+	return tcp_ackpol(sk)->delay_us == TCP_ACKPOL_DELACK &&
+	       !tcp_ackpol_exceeds(sk, 1) &&
+	       inet_csk(sk)->icsk_ack.pending &
+	       (ICSK_ACK_PUSHED | ICSK_ACK_PUSHED2);
+}
+
 /* Call the policy, and start the timer if the ACK is delayed */
 static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 {
@@ -278,8 +289,7 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 	if (latest_us <= ap->arrival_us)
 		return TCP_ACKPOL_POLICY;
 
-	/* As without a policy, reading a segment that was pushed acknowledges it */
-	if (ap->delay_us == TCP_ACKPOL_DELACK && !tcp_ackpol_exceeds(sk, 1))
+	if (tcp_ackpol_ack_on_read(sk))
 		inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_POLICY;
 	else
 		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_POLICY;

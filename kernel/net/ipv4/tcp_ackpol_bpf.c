@@ -128,14 +128,11 @@ __bpf_kfunc int bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
  */
 __bpf_kfunc void bpf_tcp_ackpol_ack_before(struct sock *sk, u32 seq)
 {
+	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-	struct tcp_ackpol *ap = tcp_ackpol(sk);
 
-	if (ap && ap->busy && after(seq, tp->rcv_wup) &&
-	    before(seq, tp->rcv_nxt)) {
+	if (ap && ap->busy && after(seq, tp->rcv_wup) && before(seq, tp->rcv_nxt))
 		tcp_ackpol_ack_before(sk, seq);
-		ap->ack_now = true;
-	}
 }
 
 __bpf_kfunc_end_defs();

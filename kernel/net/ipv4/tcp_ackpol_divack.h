@@ -45,7 +45,7 @@ static inline void tcp_divack_start(struct tcp_divack *divack,
 
 	parts = min(parts, bytes ? bytes - 1 : 0);
 	divack->end = end;
-	divack->left = parts + 1;
+	divack->left = bytes ? parts + 1 : 0;
 	divack->step_us = 0;
 	if (spread_us && parts)
 		divack->step_us = max(spread_us / parts, 1U);
@@ -54,7 +54,7 @@ static inline void tcp_divack_start(struct tcp_divack *divack,
 /* The ACK reports congestion and is not divided */
 static inline void tcp_divack_whole(struct tcp_divack *divack)
 {
-	divack->left = 1;
+	divack->left = min(divack->left, 1U);
 	divack->step_us = 0;
 }
 

@@ -80,7 +80,7 @@ static void test_nothing_new_has_no_parts(struct kunit *test)
 {
 	struct tcp_divack divack = start(3, 9000, 1449, 1449);
 
-	KUNIT_EXPECT_EQ(test, divack.left, 1);
+	KUNIT_EXPECT_EQ(test, divack.left, 0);
 	KUNIT_EXPECT_EQ(test, divack.step_us, 0);
 }
 

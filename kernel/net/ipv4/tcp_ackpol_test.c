@@ -87,7 +87,8 @@ static void test_a_timer_queued_during_its_handler_is_not_moved(struct kunit *te
 	struct tcp_ackpol_timer_run *run = prepare(test);
 
 	KUNIT_EXPECT_TRUE(test, start(run, 1));
-	wait_for_completion(&run->fired);
+	KUNIT_EXPECT_NE(test, 0,
+			wait_for_completion_timeout(&run->fired, 10 * HZ));
 	KUNIT_EXPECT_TRUE(test, run->again);
 	KUNIT_EXPECT_FALSE(test, run->earlier);
 	KUNIT_EXPECT_TRUE(test, run->later);
