@@ -111,13 +111,22 @@ def test_readings_of_limit_send_fewer_acks_unless_reading_sends_them(
     assert 1.5 * rates["limit-unset-hz"] < rates["limit-unset"] < rates["limit-no-read"]
 
 
+def changed_sample(tmp_path: Path, old: str, new: str) -> Path:
+    """A copy of the sample with another text in its C file."""
+    copy = tmp_path / "changed"
+    shutil.copytree(SAMPLE, copy)
+    module = copy / "tcp_ackpol_fixed.c"
+    text = module.read_text()
+    assert text.count(old) == 1
+    module.write_text(text.replace(old, new))
+    return copy
+
+
 def test_first_error_of_the_compiler_is_reported(
     lab_kernel: Kernel, say: Say, tmp_path: Path
 ) -> None:
-    broken = tmp_path / "broken"
-    shutil.copytree(SAMPLE, broken)
+    broken = changed_sample(tmp_path, "READ_ONCE(delay_us)", "READ_ONCE(delay_u)")
     module = broken / "tcp_ackpol_fixed.c"
-    module.write_text(module.read_text().replace("READ_ONCE(delay_us)", "READ_ONCE(delay_u)"))
     line = (
         module.read_text().splitlines().index("\tu64 due_us = ap->first_us + READ_ONCE(delay_u);")
     )
@@ -132,13 +141,7 @@ def test_a_policy_cannot_take_the_name_of_a_built_in_one(
     lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
 ) -> None:
     """MODULE_ALIAS_TCP_ACKPOL has another name than .name, which only the kernel reads."""
-    imitation = tmp_path / "imitation"
-    shutil.copytree(SAMPLE, imitation)
-    module = imitation / "tcp_ackpol_fixed.c"
-    text = re.sub(r'(\.name\s*= )"fixed"', r'\1"auto"', module.read_text())
-    assert text != module.read_text()
-    module.write_text(text)
-    policy = own_policy.read(imitation)
+    policy = own_policy.read(changed_sample(tmp_path, '.name\t\t= "fixed"', '.name = "auto"'))
     built = own_policy.build(policy, None, say=say)
 
     case = thesis_case("ack_policy=auto", "duration=1s", own_policies=policy.names)
@@ -156,12 +159,7 @@ def test_a_policy_cannot_take_the_name_of_a_built_in_one(
 def test_a_warning_is_on_the_console(
     lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
 ) -> None:
-    warns = tmp_path / "warns"
-    shutil.copytree(SAMPLE, warns)
-    module = warns / "tcp_ackpol_fixed.c"
-    text = module.read_text().replace("\n\tu64 due_us", "\n\tWARN_ON_ONCE(1);\n\tu64 due_us", 1)
-    assert "WARN_ON_ONCE" in text
-    module.write_text(text)
+    warns = changed_sample(tmp_path, "\n\tu64 due_us", "\n\tWARN_ON_ONCE(1);\n\tu64 due_us")
     policy = own_policy.read(warns)
     built = own_policy.build(policy, None, say=say)
     case = thesis_case("ack_policy=fixed", "duration=1s", own_policies=policy.names)
