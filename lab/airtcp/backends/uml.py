@@ -217,7 +217,7 @@ def _command(
         *(f"mem={memory_mb}M", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro"),
         f"hostfs=,writable={_RUN_DIR}{keep}",
         *(*clock, f"rng_seed={seed}", "norandmaps", "umid=airtcp"),
-        *("con=null", "con0=fd:0,fd:1", "loglevel=5", "panic=-1", *mode),
+        *("con=null", "con0=fd:0,fd:1", "quiet", "loglevel=5", "panic=-1", *mode),
         # For each tcpwatch sample, sock_diag walks all hash buckets; few are needed.
         "thash_entries=256",
         *parameters,
