@@ -57,7 +57,6 @@ BEFORE = """\
 +1ms segments(1, 16, 1000, 100us, 1)
 +1ms < . 16001:17001(1000) ack 1
 +1ms < . 17001:18001(1000) ack 1
-+0 > . 1:1(0) ack 17001
 +0 > . 1:1(0) ack 18001
 +100ms nothing()
 """
@@ -149,7 +148,7 @@ def test_wrong_script_fails(results: dict[str, Any], name: str) -> None:
 
 
 def test_partial_acknowledgment_is_followed_by_the_whole(results: dict[str, Any]) -> None:
-    """Whatever the program returns: the window of the first was already that of all data."""
+    """Whatever the program returns. Here the first is left out: its window would be smaller."""
     result = results["before"]["before"]
     assert not result["problem"], (result["problem"], result["sent"])
 
