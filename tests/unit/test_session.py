@@ -52,6 +52,10 @@ def finish(job: Request, out_dir: Path) -> Request:
     return job
 
 
+def finish_all(todo: Sequence[Request], out_dir: Path) -> Outcome:
+    return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
+
+
 def measured(out_dir: Path, cases: Sequence[Case] = CASES) -> tuple[session.SweepResult, list[str]]:
     lines: list[str] = []
     return session.measure(options(lines.append), load("thesis-lan"), cases, out_dir), lines
@@ -95,10 +99,7 @@ def test_runs_are_kept_if_the_tables_cannot_be_written(
     def write_tables(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
-        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
-
-    replace_runs(monkeypatch, execute)
+    replace_runs(monkeypatch, finish_all)
     with monkeypatch.context() as patched:
         patched.setattr(session, "write_tables", write_tables)
         result, lines = measured(tmp_path)
@@ -126,9 +127,9 @@ def test_a_result_that_is_lost_during_the_sweep_is_a_failure(
     problem: str,
 ) -> None:
     def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
-        done = [finish(job, out_dir) for job in todo]
-        damage(done[0].directory(out_dir) / "result.json")
-        return Outcome(done, {}, interrupted=False)
+        outcome = finish_all(todo, out_dir)
+        damage(outcome.recorded[0].directory(out_dir) / "result.json")
+        return outcome
 
     replace_runs(monkeypatch, execute)
     result, [line] = measured(tmp_path)
@@ -140,10 +141,7 @@ def test_a_result_that_is_lost_during_the_sweep_is_a_failure(
 def test_a_sweep_says_which_runs_it_leaves_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
-        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
-
-    replace_runs(monkeypatch, execute)
+    replace_runs(monkeypatch, finish_all)
     assert measured(tmp_path)[1] == []
     result, lines = measured(tmp_path, CASES[:1])
     assert result.document and len(result.document.runs) == 1
@@ -157,12 +155,9 @@ def test_a_sweep_says_which_runs_it_leaves_out(
 def test_a_sweep_says_which_runs_it_replaces(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
-        return Outcome([finish(job, out_dir) for job in todo], {}, interrupted=False)
-
-    replace_runs(monkeypatch, execute)
+    replace_runs(monkeypatch, finish_all)
     measured(tmp_path)
-    monkeypatch.setattr(session.SweepOptions, "execute", lambda *_: Outcome([], {}, False))
+    replace_runs(monkeypatch, lambda *_: Outcome([], {}, interrupted=False))
     lines: list[str] = []
     other = replace(options(lines.append), kernel=replace(KERNEL, hash="other"))
     session.measure(other, load("thesis-lan"), CASES, tmp_path)
@@ -176,11 +171,11 @@ def test_a_sweep_shows_a_warning_of_a_kernel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
-        done = [finish(job, out_dir) for job in todo]
-        for job in done:
+        outcome = finish_all(todo, out_dir)
+        for job in outcome.recorded:
             text = "[    1.0] a message\n[    2.0] WARNING: CPU: 0 PID: 1 at x.c:5 f+0x0/0x1\n"
             (job.directory(out_dir) / "console.log").write_text(text)
-        return Outcome(done, {}, interrupted=False)
+        return outcome
 
     replace_runs(monkeypatch, execute)
     [line] = measured(tmp_path)[1]

@@ -112,7 +112,7 @@ def distribution(name: str, times_ms: NDArray[numpy.float64]) -> dict[str, Value
 
 def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
     """Each flow with its metrics while it was active; None for those that do not apply."""
-    records = []
+    records, in_record = [], FlowRecord.model_fields
     for flow in testbed.flows:
         measured = WORKLOADS[flow.workload].measure(run_dir, testbed, [flow])
         values = counted(run_dir, measured.sent, measured.received) if measured.sent else {}
@@ -139,25 +139,10 @@ def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
                     if client
                     else None
                 ),
-                **{name: values.get(name) for name in (*_OF_TCP, *_TIMES)},
+                **{name: value for name, value in values.items() if name in in_record},
             )
         )
     return records
-
-
-_OF_TCP = (
-    *("retransmits", "data_segments", "acks_sent", "acks_per_segment"),
-    *("tcp_rtt_ms_mean", "tcp_rtt_ms_p50", "tcp_rtt_ms_p95"),
-    *("cwnd_segments_mean", "cwnd_segments_max"),
-)
-_TIMES = (
-    *(f"request_response_ms_{what}" for what in ("mean", "p50", "p95", "p99", "max")),
-    *(
-        f"{name}_ms_{what}"
-        for name in ("completion_time", "page_time", "command_time")
-        for what in ("mean", "p50", "p95")
-    ),
-)
 
 
 def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
