@@ -100,7 +100,7 @@ def test_router_filters_and_mobility_work(run: Runs) -> None:
     case, result, out_dir = run("first")
     metrics, run_dir = result.values, run_directory(out_dir, case, 1)
     assert 0 < metrics["router_utilisation"] < 1 and 0 < metrics["host_utilisation"] < 1
-    policed = (run_dir / "ack-filter-police-ap-laptop.txt").read_text()
+    policed = (run_dir / "ack-filter-police-ap.txt").read_text()
     assert "dropped" in policed and metrics["acks_filtered"] > 0
     lines = (run_dir / "radios.txt").read_text().splitlines()
     places_mm = [int(line.split()[1]) for line in lines if line.startswith("x_mm ")]

@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 from plans import check_shell, planned, section, text
 from pydantic import ValidationError
+from small_experiment import write
 
 from airtcp.errors import AirtcpError
+from airtcp.experiment.reader import load
 from airtcp.files.cwndtrace import read_cwnd_trace
 from airtcp.files.qdisc import read_qdisc
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import metrics
 from airtcp.steps import cpu_cost
+from airtcp.steps.plan import plan
 from airtcp.steps.step import Step
+from airtcp.testbed.build import testbed_of
 from airtcp.testbed.default import testbed
 from airtcp.testbed.processors import Cost
 
@@ -284,3 +288,24 @@ def test_cwnd_is_read_for_each_ack_that_the_sender_receives(tmp_path: Path) -> N
     (tmp_path / "cwnd-trace.txt").write_text(full + "".join(lines))
     with pytest.raises(AirtcpError, match="only the last 3 of 4 segments"):
         read_cwnd_trace(tmp_path, {("10.0.0.2", 5201): None})
+
+
+def test_policers_of_a_node_are_counted_once(tmp_path: Path) -> None:
+    station = "{access_point: ap, ack_filter: police, ack_filter_rate: 1Mbit}"
+    topology = f"""\
+name: policed
+title: Policed
+source: Nobody
+description: None
+topology:
+  servers: {{server: {{}}}}
+  access_points: {{ap: {{}}}}
+  stations: {{laptop: {station}, phone: {station}}}
+flows:
+  - {{from: server, to: laptop}}
+  - {{from: server, to: phone}}
+"""
+    policed = testbed_of(load(write(tmp_path, topology)).cases()[0])
+    (tmp_path / "ack-filter-police-ap.txt").write_text("dropped 7, over\ndropped 5, over\n")
+    assert metrics.filtered(tmp_path, policed.filters) == 12
+    assert text(plan(policed)).count("tc -s actions list action police") == 1

@@ -269,11 +269,11 @@ def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
 
 def filtered(run_dir: Path, stages: Sequence[AckFilter]) -> int:
     """ACKs that the stages have filtered since boot, without drops of full queues."""
+    files = dict.fromkeys((one.stage, one.file) for one in stages if one.stage in filters.DROPS)
     return sum(
         int(dropped)
-        for stage in stages
-        if stage.stage in filters.DROPS
-        for dropped in filters.DROPS[stage.stage].findall((run_dir / stage.file).read_text())
+        for stage, file in files
+        for dropped in filters.DROPS[stage].findall((run_dir / file).read_text())
     )
 
 

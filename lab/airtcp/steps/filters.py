@@ -206,20 +206,19 @@ DROPS: Mapping[str, re.Pattern[str]] = {
 
 def counted(testbed: Testbed) -> list[Step]:
     """Save the counters of all stages."""
-    return [
+    steps = (
         run(command, node=ack_filter.node, stdout=ack_filter.file)
         for ack_filter in testbed.filters
         for command in _counters(ack_filter)
-    ]
+    )
+    return list(dict.fromkeys(steps))
 
 
 def _counters(ack_filter: AckFilter) -> tuple[str, ...]:
     match ack_filter.stage:
         case "police":
             return ("tc -s actions list action police",)
-        case "shape":
-            return (f"tc -s -j qdisc show dev {ack_filter.device}",)
-        case "cake" | "cake-aggressive" | "ackhold":
+        case "shape" | "cake" | "cake-aggressive" | "ackhold":
             return (f"tc -s -j qdisc show dev {ack_filter.device}",)
         case "txq" | "txq-aggressive":
             return ("cat /sys/kernel/debug/ieee80211/phy*/ack_filter",)

@@ -270,10 +270,11 @@ def _filters(built: Testbed) -> Iterator[AckFilter]:
         for stage in parameters.ack_filter:
             if stage in ("police", "shape"):
                 for where, flows in _ack_flows(built, node).items():
-                    end = "txt" if stage == "police" else "json"
+                    # tc lists all policers of a node at once.
+                    file = f"{where}.txt" if stage == "police" else f"{where}-{node.name}.json"
                     yield AckFilter(
                         stage,
-                        f"ack-filter-{stage}-{where}-{node.name}.{end}",
+                        f"ack-filter-{stage}-{file}",
                         where,
                         f"ifb{next(shapers)}" if stage == "shape" else "",
                         flows=tuple(dict.fromkeys(flows)),
