@@ -51,9 +51,11 @@ def paired_difference(baseline: Mapping[int, float], other: Mapping[int, float])
 def paired_ratio(baseline: Mapping[_Key, float], other: Mapping[_Key, float]) -> Summary | None:
     """Summarize other / baseline over the common keys, such as seeds; None if there are none.
 
-    Keys with a baseline of zero are left out.
+    Also None if a baseline is zero: without its pair, the mean could have the wrong sign.
     """
-    shared = sorted(key for key in baseline.keys() & other if baseline[key] != 0)
+    shared = sorted(baseline.keys() & other)
+    if not all(baseline[key] for key in shared):
+        return None
     return _paired([other[key] / baseline[key] for key in shared])
 
 

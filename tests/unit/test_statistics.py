@@ -48,6 +48,9 @@ def test_pairs_are_matched_by_seed() -> None:
 def test_pairs_without_a_common_seed_or_with_a_zero_baseline() -> None:
     assert paired_difference({1: 1.0}, {2: 1.0}) is None
     assert paired_ratio({1: 0.0}, {1: 1.0}) is None
+    # The only pair with a ratio is 0.5, although the sum is 4.5 times as large.
+    assert paired_ratio({1: 0.0, 2: 0.0, 3: 40.0}, {1: 90.0, 2: 70.0, 3: 20.0}) is None
+    assert paired_ratio({1: 0.0, 2: 40.0}, {2: 20.0}) == Summary(0.5, None, 1)
 
 
 def test_the_documented_program_leaves_out_failed_runs(tmp_path: Path) -> None:
