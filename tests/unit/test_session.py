@@ -147,7 +147,7 @@ def test_a_sweep_says_which_runs_it_leaves_out(
     assert result.document and len(result.document.runs) == 1
     assert lines == [
         f"1 of 1 runs are in {tmp_path} already",
-        f"note: results.json does not include 1 finished run in {tmp_path} with other settings or "
+        f"note: results.json does not include 1 other run in {tmp_path} with other settings or "
         "seeds; a command with all of them does, with the same kernel",
     ]
 
@@ -161,10 +161,14 @@ def test_a_sweep_says_which_runs_it_replaces(
     lines: list[str] = []
     other = replace(options(lines.append), kernel=replace(KERNEL, hash="other"))
     session.measure(other, load("thesis-lan"), CASES, tmp_path)
-    assert lines[0] == (
-        f"note: 2 runs in {tmp_path} had another kernel or version: new ones replace them; to "
-        "keep them, give --out another directory"
-    )
+    shorter = [Case(case.factors, case.parameters.replace({"duration": "5s"})) for case in CASES]
+    lines += measured(tmp_path, shorter)[1]
+    messages = [
+        f"note: 2 runs in {tmp_path} had another {what}: new ones replace them; to keep them, "
+        "give --out another directory"
+        for what in ("kernel or version", "duration")
+    ]
+    assert [line for line in lines if "replace them" in line] == messages
 
 
 def test_a_sweep_shows_a_warning_of_a_kernel(
@@ -203,16 +207,17 @@ def test_after_an_interrupt_no_other_sweep_begins_on_a_cluster(
     replace_runs(monkeypatch, execute)
     lines: list[str] = []
     on_cluster, experiment = options(lines.append, "tcp://scheduler"), load("thesis-lan")
-    for name in ("a", "taken", "b"):
+    names = ("a", "taken", "damaged", "b")
+    for name in names:
         (tmp_path / name).mkdir()
     (tmp_path / "taken" / ".experiment").write_text("another\n")
-    planned = [
-        session.Planned(on_cluster, experiment, CASES, tmp_path / name)
-        for name in ("a", "taken", "b")
-    ]
+    (tmp_path / "damaged" / ".lock").mkdir()
+    planned = [session.Planned(on_cluster, experiment, CASES, tmp_path / name) for name in names]
     ended = session.measure_all(on_cluster, planned)
     codes = {each.out_dir.name: result.exit_code for each, result in ended}
-    assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 1, "b": 0})
+    assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 1, "damaged": 1, "b": 0})
+    problem = f"thesis-lan: {tmp_path}/damaged/.lock: Is a directory"
+    assert (problem in lines) is not interrupted
 
 
 def test_as_many_runs_as_processors_unless_a_number_is_given(

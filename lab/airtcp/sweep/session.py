@@ -184,8 +184,9 @@ def measure_all(
             measuring = _measuring(*each, name=each.experiment.name)
             try:
                 rest = next(measuring)
-            except AirtcpError as error:
-                options.say(f"{each.experiment.name}: {error}")
+            except (AirtcpError, OSError) as error:
+                problem = of_file(error, each.out_dir) if isinstance(error, OSError) else error
+                options.say(f"{each.experiment.name}: {problem}")
                 ended[number] = each, SweepResult(None, failed=True, interrupted=False)
                 continue
             todo = [job for job in rest.todo if isinstance(job, RunRequest)]
@@ -281,11 +282,8 @@ def _measuring_with(
     done, todo = split(jobs, out_dir, index, known, options.say, verify=options.verify)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    if replaced := sum(_is_other(job, out_dir) for job in todo):
-        options.say(
-            f"note: {counted(replaced, 'run')} in {out_dir} had another kernel or version: new "
-            "ones replace them; to keep them, give --out another directory"
-        )
+    if replaced := _replaced(todo, out_dir):
+        options.say(replaced)
     outcome = yield _Rest(machines, todo, _watch(todo, out_dir, index, name))
 
     failures = dict(outcome.failures)
@@ -317,18 +315,31 @@ def _measuring_with(
         options.say(warned)
     if document and (others := _others(jobs, out_dir)):
         options.say(
-            f"note: results.json does not include {counted(others, 'finished run')} in {out_dir} "
+            f"note: results.json does not include {counted(others, 'other run')} in {out_dir} "
             "with other settings or seeds; a command with all of them does, with the same kernel"
         )
     return SweepResult(document, bool(failures or stopped), outcome.interrupted)
 
 
-def _is_other(job: Request, out_dir: Path) -> bool:
-    """Whether the run's directory has the result of another one."""
-    try:
-        return record.read(job.directory(out_dir)).identity != job.identity
-    except (OSError, ValueError):
-        return False
+def _replaced(todo: Sequence[Request], out_dir: Path) -> str:
+    """A line about runs in the directory that others replace; empty if there are none."""
+    number, settings = 0, set[str]()
+    for job in todo:
+        try:
+            recorded = record.read(job.directory(out_dir))
+        except (OSError, ValueError):
+            continue
+        if recorded.identity != job.identity:
+            number += 1
+            plain = job.case.parameters.plain()
+            settings |= {key for key in plain if recorded.parameters.get(key) != plain[key]}
+    if not number:
+        return ""
+    other = ", ".join(sorted(settings)) or "kernel or version"
+    return (
+        f"note: {counted(number, 'run')} in {out_dir} had another {other}: new ones replace them; "
+        "to keep them, give --out another directory"
+    )
 
 
 def _warned(consoles: Sequence[Path]) -> str:
@@ -341,7 +352,7 @@ def _warned(consoles: Sequence[Path]) -> str:
 
 
 def _others(jobs: Sequence[Request], out_dir: Path) -> int:
-    """The number of finished runs in the directory that are not among the jobs."""
+    """The number of runs in the directory, finished or failed, that are not among the jobs."""
     own = {job.directory(out_dir) for job in jobs}
     return sum(path.parent not in own for path in out_dir.glob(f"{RUNS}/*/*/{RESULT_FILE}"))
 
