@@ -412,3 +412,15 @@ def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
     result = run.run_one(REQUEST, tmp_path)
     current = jobprocess.JobInput(KERNEL, TOOLS, CASE, 1, result.identity, scratch)
     assert isinstance(jobprocess._do(current), jobprocess.RunOutput)
+
+
+def test_published_values_are_not_compared_with_damaged_runs_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out_dir = tmp_path / "thesis-lan"
+    measured("first", out_dir, [], seeds=1)
+    (run_directory(out_dir, CASE, 1) / "plan.sh").unlink()
+    assert cli.main(["report", str(tmp_path), "--published"]) == 2
+    *_, damage, error = capsys.readouterr().err.splitlines()
+    assert "plan.sh is missing: this run is left out" in damage
+    assert error == f"airtcp: {tmp_path}: all runs in it are damaged"

@@ -194,6 +194,8 @@ def _report_published(directory: Path) -> int:
             damaged = artifacts.damaged(document.runs, out_dir)
             left_out += map(str, damaged)
             runs = assembly.without(document, [damage.run for damage in damaged]).runs
+            if not runs:
+                continue
             # The experiment may have changed since.
             rows = reproduction.compare(
                 experiment.parameters,
@@ -202,10 +204,13 @@ def _report_published(directory: Path) -> int:
             )
             update = {"runs": runs, "published": tuple(rows)}
             documents_read.append((experiment, document.model_copy(update=update)))
+    exit_code = _warned(left_out, [])
     if not documents_read:
+        if left_out:
+            raise InputError(f"{directory}: all runs in it are damaged")
         raise InputError(f"{directory}: no directory in it has the results.json of an experiment")
     print(reproduction.write(directory, documents_read))
-    return _warned(left_out, [])
+    return exit_code
 
 
 def _warned(left_out: Sequence[str], directories: Sequence[Path]) -> int:
