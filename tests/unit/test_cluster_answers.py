@@ -131,6 +131,22 @@ def test_runs_of_workers_are_stored_and_failures_reported(
     assert (cache / "tools" / machine[1].directory.name / "init").read_text() == "init"
 
 
+def test_a_run_that_cannot_be_stored_fails(
+    scheduler: str,
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster, "work", succeed)
+    out_dir = tmp_path / "out"
+    first = run_directory(out_dir, Case({"mcs": 7}, Parameters()), 1)
+    first.parent.mkdir(parents=True)
+    first.symlink_to(tmp_path)
+    todo, outcome = run_sweep(scheduler, machine, out_dir, 2, [])
+    assert outcome.recorded == todo[1:] and list(outcome.failures) == todo[:1]
+    assert str(first) in outcome.failures[todo[0]]
+
+
 def succeed(task: clusterworker.Task) -> bytes:
     """As answer() for seed 1, for all seeds."""
     packed = io.BytesIO()

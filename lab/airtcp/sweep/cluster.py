@@ -301,7 +301,12 @@ def _end(
         return Failure(f"{type(error).__name__}: {' '.join(str(error).split())}")
     answer: RunOutput | Failure = pickle.loads(future.result())
     if isinstance(answer, RunOutput):
-        return _place(answer, job, out_dir)
+        try:
+            return _place(answer, job, out_dir)
+        except StopError:
+            raise
+        except AirtcpError as failure:
+            return Failure(str(failure))
     if answer.affects == "all":  # all other runs would fail on that worker, too
         raise StopError(answer.message)
     return answer
