@@ -39,10 +39,6 @@ class WorkerError(AirtcpError):
     """A worker cannot execute any runs."""
 
 
-# Amount of a resource that represents a version; more than runs can use up.
-_PLENTY = 1 << 20
-
-
 @functools.cache
 def fingerprint() -> dict[str, str]:
     """What determines whether runs here give the same results as on another machine.
@@ -65,8 +61,8 @@ def _libraries() -> str:
 
 
 def resources() -> dict[str, float]:
-    """The fingerprint as resources of a worker: Dask assigns only runs that require the same."""
-    return dict.fromkeys(map(_resource, fingerprint().items()), _PLENTY)
+    """The fingerprint as resources of a worker, which the client reads (mismatches())."""
+    return dict.fromkeys(map(_resource, fingerprint().items()), 1)
 
 
 def mismatches(of_worker: Mapping[str, float]) -> list[str]:
