@@ -41,6 +41,7 @@ def test_commands_see_the_host_and_programs_that_it_may_lack(
     with Path("/dev/null").open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         argv = ["sh", "-c", script]
-        plan = prompt.command_plan(thesis_case(), "station", argv)
-        assert prompt.execute(lab_kernel, tools, plan) == 0
+        case = thesis_case()
+        plan = prompt.command_plan(case, "station", argv)
+        assert prompt.execute(lab_kernel, tools, case, plan) == 0
     assert not Path("/usr/x").exists()

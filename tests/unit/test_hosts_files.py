@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What programs on real hosts write: ss, iw, and hosts.yaml of users."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from airtcp.hosts.preflight import Facts
 from airtcp.parameters import Parameters
 from airtcp.sweep.hostsweep import HostMachines, HostOptions
 from airtcp.testbed.default import testbed
+from airtcp.testbed.model import Testbed
 
 SAMPLE = (
     "{state} 0      0      192.168.1.2:45188 {server} cubic wscale:10,10 rto:204 rtt:2.902/4.264 "
@@ -337,6 +340,25 @@ def test_policies_of_a_condition_follow_each_other(tmp_path: Path) -> None:
         for policy in ("default", "aad")
     ]
     assert len({job.identity for job in jobs}) == len(jobs)
+
+
+def test_a_full_disk_removes_the_run(tmp_path: Path) -> None:
+    [experiment] = [one for one in catalogue.experiments() if one.name == "thesis-lan"]
+    options = HostOptions(hosts(tmp_path), 1, "./airtcp run", print)
+
+    class Lab:
+        facts = {"server": facts(), "station": facts(), "ap": facts()}  # noqa: RUF012
+
+        def run(self, _: Testbed, run_dir: Path) -> None:
+            run_dir.mkdir(parents=True)
+            (run_dir / "ss-server.txt").touch()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    machines = HostMachines(options, Lab(), {})  # type: ignore[arg-type]
+    [job] = machines.requests(experiment.cases([Setting.parse("mcs=6")])[:1])
+    outcome = machines.execute([job], tmp_path, lambda *_: None)
+    assert "No space left" in outcome.stopped
+    assert not job.directory(tmp_path).exists()
 
 
 def test_runs_are_not_repeated_because_a_policy_was_loaded(tmp_path: Path) -> None:

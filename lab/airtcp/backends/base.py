@@ -13,7 +13,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -225,15 +225,22 @@ def _progress_reader(
     run_dir: Path, on_progress: Callable[[float], None] | None
 ) -> Callable[[], float]:
     def read() -> float:
-        try:
-            virtual_s = float(_read_number(run_dir / "progress"))
-        except (OSError, ValueError):
-            return 0.0  # not written yet, or incomplete
+        virtual_s = virtual_time_s(run_dir)
+        if virtual_s is None:
+            return 0.0
         if on_progress:
             on_progress(virtual_s)
         return virtual_s
 
     return read
+
+
+def virtual_time_s(run_dir: Path, files: Sequence[str] = ("progress",)) -> float | None:
+    """The first number of the first of these files that the guest has written; None without one."""
+    for name in files:
+        with suppress(OSError, ValueError, IndexError):  # not written yet, or incomplete
+            return float(_read_number(run_dir / name).split()[0])
+    return None
 
 
 def _plan_exit_code(run_dir: Path) -> int | None:

@@ -97,6 +97,7 @@ def interact(kernel: Kernel, tools: GuestTools, case: Case) -> int:
             tools,
             run_dir,
             seed=1,
+            memory_mb=testbed_of(case).memory_mb,
             timeout_wall_s=_DAY_S,
             root=tools.root,
             interactive=True,
@@ -125,8 +126,8 @@ def command_plan(case: Case, node: str | None, argv: Sequence[str]) -> str:
     return _network(testbed) + command
 
 
-def execute(kernel: Kernel, tools: GuestTools, script: str, seed: int = 1) -> int:
-    """Run a script of command_plan() in virtual time; returns the exit code of its command.
+def execute(kernel: Kernel, tools: GuestTools, case: Case, script: str, seed: int = 1) -> int:
+    """Run the case's command_plan() in virtual time; returns the exit code of its command.
 
     Its standard input is what this process can read there now, unless that is a terminal; its
     output is passed on. Raises AirtcpError if the network does not come up.
@@ -150,6 +151,7 @@ def execute(kernel: Kernel, tools: GuestTools, script: str, seed: int = 1) -> in
                 tools,
                 run_dir,
                 seed=seed,
+                memory_mb=testbed_of(case).memory_mb,
                 timeout_wall_s=_DAY_S,
                 root=tools.root,
                 on_progress=pass_on,

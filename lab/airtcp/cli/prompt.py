@@ -81,11 +81,11 @@ def _shell(options: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         return prompt.interact(*_machine(options, policy, case), case)
     script = prompt.command_plan(case, None, ["sh"])
-    return prompt.execute(*_machine(options, policy, case), script)
+    return prompt.execute(*_machine(options, policy, case), case, script)
 
 
 def _exec(options: argparse.Namespace) -> int:
     policy = own_policy_of(options)
     case = _case(options, policy)
     script = prompt.command_plan(case, options.node, options.argv)
-    return prompt.execute(*_machine(options, policy, case), script, options.seed)
+    return prompt.execute(*_machine(options, policy, case), case, script, options.seed)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from airtcp import atomicfile
-from airtcp.errors import AirtcpError, InputError, StopError, of_file
+from airtcp.errors import AirtcpError, InputError, StopError
 from airtcp.experiment.experiment import Case, condition_of
 from airtcp.experiment.metrics import Value
 from airtcp.files import iwstation
@@ -34,7 +34,7 @@ from airtcp.results.record import (
     RunRecord,
 )
 from airtcp.sweep.request import CODE, Request
-from airtcp.sweep.run import convert_captures, write_series
+from airtcp.sweep.run import convert_captures, write_series, writing
 from airtcp.sweep.sweep import Event, Failure, Outcome, Watch, collect
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import AIR, Testbed
@@ -131,15 +131,14 @@ class HostMachines:
     def _run(self, request: Request, out_dir: Path) -> RunRecord:
         run_dir = request.directory(out_dir)
         try:
-            atomicfile.remove(run_dir, RESULT_FILE)
-            done = self._measured(request, run_dir, out_dir)
-            atomicfile.flush(run_dir)
-            record.write(run_dir, done)
-        except (StopError, KeyboardInterrupt):
+            with writing(run_dir):
+                atomicfile.remove(run_dir, RESULT_FILE)
+                done = self._measured(request, run_dir, out_dir)
+                atomicfile.flush(run_dir)
+                record.write(run_dir, done)
+        except KeyboardInterrupt:
             shutil.rmtree(run_dir, ignore_errors=True)
             raise
-        except OSError as error:
-            raise of_file(error, run_dir) from None
         return done
 
     def _measured(self, request: Request, run_dir: Path, out_dir: Path) -> RunRecord:

@@ -8,7 +8,8 @@ an element of "runs" in results.json.
 import math
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy.ma  # noqa: F401 - otherwise percentile() loads it in the process o
 
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
-from airtcp.backends.base import Backend, GuestResult
+from airtcp.backends.base import Backend, GuestResult, virtual_time_s
 from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
@@ -76,11 +77,10 @@ def finished(request: Request, out_dir: Path, known: bool, say: Say) -> RunRecor
 def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
     """Execute a run. It replaces the files of an earlier run in its directory.
 
-    If the guest fails, the record has its status and error. Raises AirtcpError if the files of the
-    run cannot be written; after StopError the directory is removed.
+    If the guest fails, the record has its status and error. Raises as writing().
     """
     run_dir = request.directory(out_dir)
-    try:
+    with writing(run_dir):
         ended = _boot(request, run_dir)
         measured = _measured(request, ended, run_dir)
         if measured.error and (full := atomicfile.no_room(run_dir)):
@@ -88,6 +88,17 @@ def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
         done = _record(request, ended, measured, run_dir, out_dir)
         atomicfile.flush(run_dir)
         record.write(run_dir, done)
+    return done
+
+
+@contextmanager
+def writing(run_dir: Path) -> Iterator[None]:
+    """Raises AirtcpError if files of the run cannot be written.
+
+    After StopError the directory is removed, to make room for the tables if the disk is full.
+    """
+    try:
+        yield
     except StopError:
         shutil.rmtree(run_dir, ignore_errors=True)
         raise
@@ -96,7 +107,6 @@ def run_one(request: RunRequest, out_dir: Path) -> RunRecord:
         if isinstance(failure, StopError):
             shutil.rmtree(run_dir, ignore_errors=True)
         raise failure from None
-    return done
 
 
 def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
@@ -158,7 +168,7 @@ def _record(
         cost=Cost(
             wall_s=round(ended.wall_s, 3),
             cpu_s=round(ended.cpu_s, 3),
-            virtual_s=_virtual_s(run_dir),
+            virtual_s=virtual_time_s(run_dir, ("uptime", "progress")),
         ),
         artifacts=artifacts.hashed(run_dir, out_dir),
         parameters=case.parameters.plain(),
@@ -180,15 +190,6 @@ def _timeout_wall_s(testbed: Testbed) -> float:
 def _timeout_virtual_s(testbed: Testbed) -> float:
     # iperf3 waits forever for an end that has given up. TCP gives up after a quarter of an hour.
     return math.inf if testbed.exchanges else expected_virtual_s(testbed) + 3600
-
-
-def _virtual_s(run_dir: Path) -> float | None:
-    for name in ("uptime", "progress"):
-        try:
-            return float((run_dir / name).read_text().split()[0])
-        except (OSError, ValueError, IndexError):
-            continue
-    return None
 
 
 def convert_captures(run_dir: Path, testbed: Testbed) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from airtcp import interrupts
-from airtcp.backends import hostlimits, uml
+from airtcp.backends import base, hostlimits, uml
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.results import index as index_of_runs
 from airtcp.results.index import Index
@@ -429,13 +429,4 @@ def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
 
 
 def _reached(running: Sequence[_Worker]) -> list[tuple[RunRequest, float]]:
-    return [(worker.job, _virtual_s(worker)) for worker in running]
-
-
-def _virtual_s(worker: _Worker) -> float:
-    """The virtual time of a run, which its guest writes every virtual second."""
-    progress = worker.run_dir / "progress"
-    try:
-        return float(progress.read_text())
-    except (OSError, ValueError):
-        return 0.0
+    return [(worker.job, base.virtual_time_s(worker.run_dir) or 0.0) for worker in running]
