@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Costs of `list` and `show`: imported modules, parsed and formatted quantities."""
 
+import importlib.util
+import os
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, FrameType
 
 import pytest
 
+from airtcp import cli
 from airtcp.cli import parser
 from airtcp.experiment.reader import load
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Quantity
+from airtcp.paths import REPOSITORY
 
 PROBE = """
 import sys
@@ -85,3 +90,12 @@ def test_a_case_formats_only_its_factors() -> None:
     quantities = sum(name in ("delay", "rate") for case in cases for name in case.factors)
     assert len(cases) > 30 and "tsq" in experiment.factors
     assert calls(experiment.cases, Quantity.plain) == [quantities]
+
+
+def test_the_compiled_code_is_kept() -> None:
+    """Also where PYTHONDONTWRITEBYTECODE is set, as in images of containers."""
+    code = Path(importlib.util.cache_from_source(cli.__file__))
+    code.unlink(missing_ok=True)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([REPOSITORY / "airtcp", "--version"], env=environment, check=True)
+    assert code.exists()
