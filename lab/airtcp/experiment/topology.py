@@ -187,12 +187,12 @@ class Network(Strict):
         access_point = str(given.pop("access_point"))
         if given.get("access") == "ethernet":
             return given
-        of_cell = self.topology.access_points[access_point].plain()
-        of_cell = {key: value for key, value in of_cell.items() if key not in _OF_ACCESS_POINTS}
+        inherited = self.topology.access_points[access_point].plain()
+        inherited = {key: value for key, value in inherited.items() if key not in _OF_ACCESS_POINTS}
         if places := [place for place in _PLACES if place in given]:
             elsewhere = {place: "none" for place in _PLACES if place not in places}
-            return {**of_cell, **elsewhere, **given}
-        return {**of_cell, **given}
+            return {**inherited, **elsewhere, **given}
+        return {**inherited, **given}
 
     def of_node(self, name: str, parameters: Parameters) -> Parameters:
         """The parameters of a node. Raises pydantic's ValidationError if they conflict."""

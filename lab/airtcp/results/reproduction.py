@@ -43,16 +43,16 @@ def compare(
     if one of them is a bound or 0.
     """
     measured = _Measured(common, runs)
-    declared = [measured.figure(value) for value in published]
-    gains = [measured.figure(value) for value in _gains(published)]
+    declared = [measured.value(value) for value in published]
+    gains = [measured.value(value) for value in _gains(published)]
     return [
-        *(_compared(figure, declared, derived=False) for figure in declared),
-        *(_compared(figure, declared, derived=True) for figure in gains),
+        *(_compared(value, declared, derived=False) for value in declared),
+        *(_compared(value, declared, derived=True) for value in gains),
     ]
 
 
 @dataclass(frozen=True)
-class _Figure:
+class _Value:
     """A published value with our summary for its conditions; None if not measured."""
 
     published: Published
@@ -72,16 +72,16 @@ class _Measured:
             if run.ok
         ]
 
-    def figure(self, published: Published) -> _Figure:
+    def value(self, published: Published) -> _Value:
         """A published value with the summary of our runs."""
         under = self._conditions(published.when)
         values = self._by_seed(under, published.metric)
         if published.relative_to:
             others = self._conditions(published.when | published.relative_to)
-            return _Figure(
+            return _Value(
                 published, under, paired_ratio(self._by_seed(others, published.metric), values)
             )
-        return _Figure(published, under, summarize(list(values.values())) if values else None)
+        return _Value(published, under, summarize(list(values.values())) if values else None)
 
     def _conditions(self, when: Mapping[str, str]) -> Mapping[str, Plain]:
         return conditions(self._parameters.replace(when).plain())
@@ -113,8 +113,8 @@ def _key(when: Mapping[str, str], metric: str) -> tuple[object, ...]:
     return metric, *sorted(condition_of(when).items())
 
 
-def _compared(figure: _Figure, declared: Sequence[_Figure], *, derived: bool) -> Comparison:
-    published, summary = figure.published, figure.summary
+def _compared(value: _Value, declared: Sequence[_Value], *, derived: bool) -> Comparison:
+    published, summary = value.published, value.summary
     number = isinstance(published.value, float)
     return Comparison(
         factors=published.when,
@@ -129,38 +129,38 @@ def _compared(figure: _Figure, declared: Sequence[_Figure], *, derived: bool) ->
         ratio=summary.mean / float(published.value)
         if summary and number and published.value
         else None,
-        agreement=_verdict(figure, declared),
+        agreement=_verdict(value, declared),
         reason=published.reason,
         derived=derived,
     )
 
 
-def _verdict(figure: _Figure, declared: Sequence[_Figure]) -> Verdict:
-    published, summary = figure.published, figure.summary
+def _verdict(value: _Value, declared: Sequence[_Value]) -> Verdict:
+    published, summary = value.published, value.summary
     if summary is None:
         return "not measured"
     if isinstance(published.value, str):
         return verdicts.of_word(summary.mean, published.value)
     if published.relative_to:
         return verdicts.of_ratio(summary.mean, published.value, published.precision)
-    ordered = _ordered(figure, summary.mean, declared)
+    ordered = _ordered(value, summary.mean, declared)
     return verdicts.of_value(summary.mean, published.value, published.precision, ordered)
 
 
-def _ordered(figure: _Figure, mean: float, declared: Sequence[_Figure]) -> bool:
+def _ordered(value: _Value, mean: float, declared: Sequence[_Value]) -> bool:
     """Whether our values are ordered as the published ones.
 
     The value is compared with published values of the same metric that differ in one factor and by
     at least 5%. Of those that we have measured, three quarters must be on the same side, by at
     least 1%.
     """
-    published = figure.published
+    published = value.published
     agreeing = []
     for comparable in declared:
         other = comparable.published
         if other.metric != published.metric or other.relative_to or comparable.summary is None:
             continue
-        differing = sum(figure.under[name] != value for name, value in comparable.under.items())
+        differing = sum(value.under[name] != setting for name, setting in comparable.under.items())
         apart = float(published.value) - float(other.value)
         if differing == 1 and apart and abs(apart) >= _APART * float(other.value):
             ours_apart = mean - comparable.summary.mean
@@ -313,7 +313,7 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
     yield "| Source | Where | Metric | Published | Measured | Seeds | Ratio | Verdict |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in document.published:
-        yield "| " + " | ".join(_cases(row)) + " |"
+        yield "| " + " | ".join(_cells(row)) + " |"
     if any(map(needs_reason, document.published)):
         yield ""
         yield f"Why not within 10%: {experiment.reason or 'not known.'}"
@@ -325,7 +325,7 @@ def needs_reason(row: Comparison) -> bool:
     return row.agreement not in (best, "within 10%", "not measured") and not row.reason
 
 
-def _cases(row: Comparison) -> list[str]:
+def _cells(row: Comparison) -> list[str]:
     unit = "" if row.relative_to else f" {METRICS[row.metric].unit}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     verdict: str = row.agreement

@@ -236,9 +236,9 @@ def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cases = [
-            case.ljust(width) if number in texts else case.rjust(width)
-            for number, (case, width) in enumerate(zip(row, widths, strict=True))
+        cells = [
+            cell.ljust(width) if number in texts else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append("  ".join(cases).rstrip())
+        lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)

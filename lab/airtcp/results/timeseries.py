@@ -53,10 +53,6 @@ class Flow:
     segments_per_s: NDArray[numpy.float64] | None = None
     acks_per_s: NDArray[numpy.float64] | None = None
 
-    @property
-    def direction(self) -> str:
-        return self.transfer.direction
-
 
 @dataclass(frozen=True)
 class OverTime:
@@ -259,7 +255,7 @@ def _row(flow: Flow, step: int) -> list[Any]:
     )
     return [
         flow.transfer.station,
-        flow.direction,
+        flow.transfer.direction,
         flow.transfer.service or "",
         _name(flow),
         *("" if column is None else _text(column[step]) for column in measured),

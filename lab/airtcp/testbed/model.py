@@ -334,7 +334,7 @@ class Testbed:
 
     @property
     def media(self) -> int:
-        """The number of media; cells whose channels overlap share one."""
+        """The number of media; BSSs whose channels overlap share one."""
         groups: list[set[int]] = []
         for node in self.access_points:
             if node.radio is not None:
