@@ -125,7 +125,7 @@ class Run:
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise AirtcpError(
-                f"{self.directory}: not parameters of this version: {reason}"
+                f"{self.directory}: its parameters do not fit this version: {reason}"
             ) from None
 
     @cached_property
@@ -137,7 +137,9 @@ class Run:
             return Network.model_validate(self.record.network)
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
-            raise AirtcpError(f"{self.directory}: no network of this version: {reason}") from None
+            raise AirtcpError(
+                f"{self.directory}: its topology does not fit this version: {reason}"
+            ) from None
 
     @cached_property
     def testbed(self) -> Testbed:
