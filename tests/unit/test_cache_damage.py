@@ -168,12 +168,12 @@ def test_programs_are_compiled_once_and_again_if_damaged(
     again: list[str] = []
     tools = guesttools.build_tools(again.append)
     assert again == []
-    library = tools.directory / "patience.so"
+    library = tools.directory / "iperf3_block.so"
     content = library.read_bytes()
     library.write_bytes(b"")
     assert guesttools.build_tools(again.append) == tools
     assert again == [
-        f"the guest programs in {tools.directory} are damaged (patience.so has changed): "
+        f"the guest programs in {tools.directory} are damaged (iperf3_block.so has changed): "
         "rebuilding them",
         compiling,
     ]

@@ -59,7 +59,7 @@ _COMPILE = {
     "saturate": ["saturate.c"],
     "set_policy": ["-static", "set_policy.c"],
     "tcpwatch": ["-static", "tcpwatch.c", "-I../../kernel/include/uapi"],
-    "patience.so": ["-shared", "-fPIC", "patience.c"],
+    "iperf3_block.so": ["-shared", "-fPIC", "iperf3_block.c"],
     "ping_sleep.so": ["-shared", "-fPIC", "ping_sleep.c"],
     "many.so": ["-shared", "-fPIC", "many.c"],
 }

@@ -227,7 +227,7 @@ def _many(starts: Sequence[Step], program: str, preload: str, job: str) -> str:
 
 
 # What makes programs block in the kernel.
-_BLOCKING = {"iperf3": "patience.so", "ping": "ping_sleep.so"}
+_BLOCKING = {"iperf3": "iperf3_block.so", "ping": "ping_sleep.so"}
 
 
 def _preload(run: step.Run) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""patience.so, which makes iperf3 wait instead of polling."""
+"""iperf3_block.so, which makes iperf3 wait instead of polling."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ def test_repeated_polling_waits(tools: GuestTools) -> None:
     """In a guest virtual time stands still while a program polls."""
     done = subprocess.run(
         [sys.executable, "-c", POLLS],
-        env={"LD_PRELOAD": str(tools.directory / "patience.so")},
+        env={"LD_PRELOAD": str(tools.directory / "iperf3_block.so")},
         capture_output=True,
         text=True,
         check=True,
