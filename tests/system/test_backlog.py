@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ACKs for segments that arrive while a process owns the socket, and wait in its backlog.
 
-The kernel has the module tests/guest/hold_socket in addition.
+The kernel has the module tests/guest/hold_socket in addition, whose policy faults.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from guests import Say
 from test_packets import TESTS, copy_interpreter, marked, run_scripts
 
 from airtcp.backends.guesttools import GuestTools
+from airtcp.backends.uml import boot
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
 
@@ -20,12 +22,15 @@ POLICIES = ("default", "aad", "auto", "count", "every", "limit", "tack")
 
 
 @pytest.fixture(scope="module")
+def kernel(lab_kernel: Kernel, say: Say) -> Kernel:
+    return own_policy.build(own_policy.read(TESTS / "guest" / "hold_socket"), None, say=say)
+
+
+@pytest.fixture(scope="module")
 def results(
-    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path_factory: pytest.TempPathFactory
+    kernel: Kernel, tools: GuestTools, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """The results of the scripts, of dctcp.pkt for each policy."""
-    policy = own_policy.read(TESTS / "guest" / "hold_socket")
-    kernel = own_policy.build(policy, None, say=say)
     run_dir = tmp_path_factory.mktemp("backlog")
     copy_interpreter(run_dir)
     scripts = {"auto": (SCRIPTS / "auto.pkt").read_text()}
@@ -47,3 +52,16 @@ def test_auto_acknowledges_a_backlog_once(results: dict[str, Any]) -> None:
     sent = results["auto"]["sent"]
     acked = [int(number) for line in sent for number in re.findall(r" ack (\d+)", line)]
     assert acked[-2:] == [3018001, 3088001], results["auto"]["problem"]
+
+
+def test_a_fault_of_a_policy_is_reported_with_its_function(
+    kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    copy_interpreter(tmp_path)
+    script = "--policy=hold\n+0 handshake\n+1ms segments(1, 40, 1000, 1ms, any)\n"
+    (tmp_path / "scripts" / "fault").write_text(script)
+    (tmp_path / "plan.sh").write_text("python3 -B packets.py scripts/*\n")
+    result = boot(kernel, tools, tmp_path, seed=1, timeout_wall_s=300)
+    assert result.status == "panic"
+    assert re.search(r"Kernel panic - .* in tcp_hold_ack_delay_us\+0x", result.reason)
+    assert "? tcp_ackpol_ack_now+0x" in result.console.read_text()

@@ -3,12 +3,13 @@
 
 import errno
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from airtcp import atomicfile
-from airtcp.backends import base, uml
+from airtcp.backends import base, console, uml
 from airtcp.backends.base import GuestResult, Status
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.shell import FAILURE
@@ -198,3 +199,21 @@ def test_virtual_time_of_a_guest_that_was_killed_is_its_last_progress(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert base.virtual_time_s(tmp_path, ("uptime", "progress")) == virtual_s
+
+
+@pytest.mark.parametrize(
+    ("lines", "panic"),
+    [
+        (
+            ["[    3.3] RIP: 0033:f+0x12/0x40", "[    3.3] Kernel panic"],
+            "[    3.3] Kernel panic in f+0x12/0x40",
+        ),
+        (["RIP: 0033:0x60001234", "Kernel panic"], "Kernel panic"),
+        (["Kernel panic", "RIP: 0010:g+0x1/0x2"], "Kernel panic"),
+    ],
+)
+def test_a_panic_is_reported_with_the_function_that_faulted(
+    tmp_path: Path, lines: Sequence[str], panic: str
+) -> None:
+    (tmp_path / "console.log").write_text("\n".join(lines))
+    assert console.read(tmp_path / "console.log") == (panic, lines[-1])

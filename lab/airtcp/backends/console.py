@@ -2,6 +2,7 @@
 """A guest's console file: limited in size, and independent of the guest's memory directory."""
 
 import os
+import re
 from pathlib import Path
 
 FILE = "console.log"
@@ -11,6 +12,9 @@ FILE = "console.log"
 LIMIT_MB = 16
 _TAIL_KB = 256
 _LINE_LETTERS = 200
+
+# With the code segment: RIP: 0033:tcp_fixed_ack_delay_us+0x12/0x40
+_RIP = re.compile(r"\bRIP: [0-9a-f]+:([\w.]+\+\S+)")
 
 
 def too_long(console: Path) -> bool:
@@ -43,12 +47,17 @@ def remove_warning(console: Path, directory: Path) -> None:
 
 
 def read(console: Path) -> tuple[str, str]:
-    """Return the first line with a panic (or empty) and the last line (or `nothing`)."""
-    panic, last = "", "nothing"
+    """Return the first line with a panic (or empty) and the last line (or `nothing`).
+
+    The panic is followed by the function in which the kernel faulted, if it did.
+    """
+    panic, function, last = "", "", "nothing"
     with console.open(errors="replace") as lines:
         for line in map(str.strip, lines):
+            if not (panic or function) and (found := _RIP.search(line)):
+                function = f" in {found[1]}"
             if not panic and "Kernel panic" in line:
-                panic = line
+                panic = line + function
             if line and "reboot: Power down" not in line:
                 last = line
     return _shown(panic), _shown(last)

@@ -38,9 +38,10 @@ static const struct proc_ops hold_ops = {
 	.proc_write	= hold_write,
 };
 
+/* Accesses an invalid address, for a test of what is reported then */
 static u32 tcp_hold_ack_delay_us(struct sock *sk)
 {
-	return 0;
+	return READ_ONCE(*(u32 *)sk->sk_user_data);
 }
 
 static struct tcp_ackpol_ops tcp_hold __read_mostly = {
