@@ -369,6 +369,8 @@ def test_documents_of_older_versions_are_upgraded_step_by_step() -> None:
         ("{}", "results.json is not a document of airtcp: it has no schema"),
         ("[]", "it has no schema"),
         ('{"schema": 4}', "results.json is of schema 4, .* this one reads schemas 1 to 3$"),
+        ('{"schema": 1, "published": [{}]}', "is not a whole document of schema 1"),
+        ('{"schema": 1, "figures": [{"x": ["a"]}]}', "is not a whole document of schema 1"),
         ('{"schema": 1, "runs": []}', "is not a whole document .experiment: Field required.*again"),
     ],
 )

@@ -80,7 +80,10 @@ class Form(Generic[T]):
         if version >= _FIRST_SEALED and not sealed:
             raise ValueError(CHANGED)
         for step in range(version, self.version):
-            document = self.upgrades[step](document) | {"schema": step + 1}
+            try:
+                document = self.upgrades[step](document) | {"schema": step + 1}
+            except (AttributeError, KeyError, TypeError):
+                raise ValueError(f"is not a whole document of schema {step}") from None
         return document
 
 
