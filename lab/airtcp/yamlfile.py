@@ -45,6 +45,23 @@ def compose(text: str, shown: str) -> yaml.Node | None:
         raise _not_yaml(error, text, shown) from None
 
 
+def data(node: yaml.Node | None, shown: str) -> object:
+    """Lists, mappings and the text of scalars. InputError for keys that are repeated or no word."""
+    if isinstance(node, yaml.SequenceNode):
+        return [data(item, shown) for item in node.value]
+    if isinstance(node, yaml.MappingNode):
+        mapping: dict[str, object] = {}
+        for key, value in node.value:
+            where = f"{shown}:{key.start_mark.line + 1}"
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError(f"{where}: a key must be a word, not a list or a mapping")
+            if key.value in mapping:
+                raise InputError(f"{where}: {key.value}: given twice")
+            mapping[key.value] = data(value, shown)
+        return mapping
+    return node.value if node else None
+
+
 def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
     line, what = 1, str(error)
     if isinstance(error, yaml.MarkedYAMLError):

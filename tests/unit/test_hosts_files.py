@@ -154,6 +154,9 @@ def test_hosts_yaml(tmp_path: Path) -> None:
         ((YAML % "on").replace("keep", "on"), ":3: ap.power_save: .*off keep"),
         ((YAML % "on").replace("laptop", "lab"), ":2: station.ssh: lab is already the server"),
         (YAML % "on" + "ssh_config: none\n", "none: no such file"),
+        (YAML % "on" + "ssh_config: ~nobody-here/x\n", "~nobody-here/x: no such user"),
+        (YAML % "on" + "[a]: b\n", ":5: a key must be a word"),
+        (YAML % "on" + "dead_man: 30s\n", ":5: dead_man: given twice"),
     ],
 )
 def test_wrong_hosts_yaml_is_one_line(tmp_path: Path, text: str, message: str) -> None:

@@ -76,11 +76,9 @@ class Inventory(Strict):
 
 def read(path: Path) -> Inventory:
     """Read hosts.yaml. Raises InputError."""
-    text = yamlfile.read(path)
-    node = yamlfile.compose(text, str(path))
+    node = yamlfile.compose(yamlfile.read(path), str(path))
     try:
-        # YAML's `off` stays a word.
-        found = Inventory.model_validate(yaml.load(text, Loader=yaml.BaseLoader))
+        found = Inventory.model_validate(yamlfile.data(node, str(path)))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -100,7 +98,10 @@ def read(path: Path) -> Inventory:
             line = _line(node, (role, "ssh"))
             raise InputError(f"{path}:{line}: {role}.ssh: {entry.ssh} is already the {other}")
     if found.ssh_config:
-        config = path.parent / Path(found.ssh_config).expanduser()
+        try:
+            config = path.parent / Path(found.ssh_config).expanduser()
+        except RuntimeError:
+            raise InputError(f"{path}: ssh_config: {found.ssh_config}: no such user") from None
         if not config.is_file():
             raise InputError(f"{path}: ssh_config: {config}: no such file")
         found = found.model_copy(update={"ssh_config": str(config.absolute())})
