@@ -282,6 +282,11 @@ NONE = certificates.Certificates(Path("none"))
         ("slurm: {cores: 1}", "slurm.memory: missing"),
         ("slurm: {cores: 4, memory: 1GB, processes: 2}", "slurm.processes: allowed: 1, "),
         ("slurm: {cores: 4, memory: 1GB, processes: }", "slurm.processes: allowed: 1, "),
+        ("local: {cores: 1, memory: 1GB, worker-extra-args: 5}", "args: allowed: a list"),
+        (
+            "local: {cores: 1, memory: 1GB, scheduler-options: [a]}",
+            "options: allowed: `key: value`",
+        ),
         (
             "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
             "local.scheduler-options.protocol: is airtcp's",

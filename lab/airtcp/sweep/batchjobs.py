@@ -133,6 +133,12 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     for key in section:
         if key not in known:
             raise InputError(f"{path}: {name}.{key}: unknown; allowed: {' '.join(known)}")
+    for key, kind, what in (
+        ("worker-extra-args", list, "a list of arguments"),
+        ("scheduler-options", dict, "`key: value` lines"),
+    ):
+        if not isinstance(section.get(key) or kind(), kind):
+            raise InputError(f"{path}: {name}.{key}: allowed: {what}")
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
         raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
     if section.get("processes", 1) != 1:
