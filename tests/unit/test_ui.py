@@ -31,7 +31,7 @@ from airtcp.results import documents
 from airtcp.sweep import session
 from airtcp.ui import pages
 from airtcp.ui.server import ADDRESS, Server
-from airtcp.ui.sweeps import Broken, Sweeps
+from airtcp.ui.sweeps import Broken, Selection, Sweeps, select
 
 GOODPUTS: dict[tuple[int, int], float | None] = {
     (mcs, seed): 10.0 * mcs + seed for mcs in (1, 2) for seed in (1, 2, 3)
@@ -126,6 +126,23 @@ def test_runs_are_filtered_ordered_and_paged(
     assert goodputs(page="2") == ["22.00", "23.00"]
 
 
+def test_words_of_numeric_parameters_are_filtered(tmp_path: Path) -> None:
+    write_sweep(tmp_path / "words", {(1, 1): 5.0}, ampdu_mpdus="preset", walk="none")
+    sweep = Sweeps(tmp_path).get("words")
+    for chosen, count in (
+        ({"ampdu_mpdus": "preset"}, 1),
+        ({"ampdu_mpdus": "16"}, 0),
+        ({"walk": "none"}, 1),
+    ):
+        selection = Selection(chosen, "", ["goodput_mbps"], "", 1)
+        assert select(sweep, selection, lambda _: None)[1] == count
+
+
+def test_a_failed_run_without_files_has_no_directory_of_its_own(root: Path) -> None:
+    run = documents.read(root / "failing").runs[0]
+    assert run.model_copy(update={"artifacts": {}}).directory(root) == root / "runs"
+
+
 def test_failed_runs_are_listed_without_a_link(server: Server) -> None:
     body = show(server, "sweep", sweep="failing")
     assert [row[3] for row in rows(body)] == ["failed", "ok"]
@@ -202,6 +219,8 @@ def test_damaged_runs_are_named_where_they_are_left_out(tmp_path: Path) -> None:
         ("file/link/passwd", "no such file"),
         ("file/../../../../etc/passwd", "no such file"),
         ("file/before", "no such file"),
+        ("file/%00", "null byte"),
+        (f"file/{'x' * 300}", "File name too long"),
     ],
 )
 def test_problems_are_said_in_one_line(server: Server, path: str, message: str) -> None:

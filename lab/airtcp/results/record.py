@@ -198,9 +198,10 @@ class RunRecord(Document):
         return of_flows or {str(self.parameters.get("workload", "bulk"))}
 
     def directory(self, out_dir: Path) -> Path:
-        """The directory of its files."""
-        first = next(iter(self.artifacts.values()))
-        return out_dir / Path(first.path).parent
+        """The directory of its files; of a failed run without files, that of all runs."""
+        for artifact in self.artifacts.values():
+            return out_dir / Path(artifact.path).parent
+        return out_dir / RUNS
 
 
 FORM = jsonfile.Form(RunRecord, SCHEMA, {1: earlier.document})

@@ -91,6 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
             return pages.page(self.server.sweeps, f"/{token}", unquote(rest), given)
         except AirtcpError as error:
             return pages.problem(f"/{token}", str(error))
+        except (OSError, ValueError) as error:  # such as a path that is too long
+            return pages.problem(f"/{token}", f"{unquote(rest)}: {error}")
 
     def log_message(self, *_arguments: object) -> None:
         """Requests are not logged."""

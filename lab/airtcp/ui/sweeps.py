@@ -165,9 +165,7 @@ def select(sweep: Sweep, selection: Selection, warn: Warn) -> tuple[Answer, int]
     for name in (*names, *selection.chosen, *([order] if order else ())):
         if name not in known:
             raise InputError(f"{name}: no such column")
-    conditions = [
-        f"CAST({_name(key)} AS VARCHAR) = {_text(value)}" for key, value in selection.chosen.items()
-    ]
+    conditions = [_has_value(key, value) for key, value in selection.chosen.items()]
     if selection.where:
         conditions.append(f"({selection.where})")
     condition = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -180,6 +178,12 @@ def select(sweep: Sweep, selection: Selection, warn: Warn) -> tuple[Answer, int]
         rows.sort(key=lambda row: place.get(row[0], len(place)))  # the files may be newer
     first = max(0, selection.page - 1) * ROWS_PER_PAGE
     return Answer(answer.names, rows[first : first + ROWS_PER_PAGE]), len(rows)
+
+
+def _has_value(column: str, value: str) -> str:
+    """SQL: columns of numbers have a word, such as `kernel`, as null."""
+    word = _text(str(parquet.written(column, None)))
+    return f"COALESCE(CAST({_name(column)} AS VARCHAR), {word}) = {_text(value)}"
 
 
 def _direction(selection: Selection) -> str:
