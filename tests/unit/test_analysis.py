@@ -51,6 +51,22 @@ def test_numbers_are_on_the_right_with_six_digits() -> None:
     assert answer.text("json").endswith("\n]\n")
 
 
+def test_json_has_null_for_values_that_are_no_numbers(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    answer = analysis.query(
+        "SELECT 0.0/0 AS x, seed::DOUBLE / 0 AS y FROM runs", [sweep], no_warning
+    )
+    assert json.loads(answer.text("json")) == [{"x": None, "y": None}]
+
+
+def test_columns_of_a_query_have_different_names(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    with pytest.raises(
+        InputError, match=r"^SQL: two columns have the name seed; name one with AS$"
+    ):
+        analysis.query("SELECT seed, seed + 1 AS seed FROM runs", [sweep], no_warning)
+
+
 def test_sweeps_are_the_first_column_and_dates_are_text_in_json(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     assert analysis.query("FROM runs", [sweep], no_warning).names[0] == "sweep"

@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -43,13 +44,16 @@ class Answer:
         return [row[number] for row in self.rows if row[number]]
 
     def text(self, form: Form) -> str:
-        """The rows as text; None is - in a table, empty in CSV, null in JSON."""
+        """The rows as text; None is - in a table, empty in CSV, null in JSON, like NaN there."""
         if form == "json":
             return json.dumps(self._objects(), indent=1, default=str) + "\n"
         return self._csv() if form == "csv" else self._table() + "\n"
 
     def _objects(self) -> list[dict[str, Any]]:
-        return [dict(zip(self.names, row, strict=True)) for row in self.rows]
+        return [
+            {name: _finite(value) for name, value in zip(self.names, row, strict=True)}
+            for row in self.rows
+        ]
 
     def _csv(self) -> str:
         written = io.StringIO()
@@ -65,6 +69,11 @@ class Answer:
             if any(isinstance(row[number], str) for row in self.rows)
         ]
         return aligned([self.names, *(list(map(_shown, row)) for row in self.rows)], texts)
+
+
+def _finite(value: object) -> object:
+    """JSON has neither infinity nor NaN."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _shown(value: object) -> str:
@@ -160,6 +169,9 @@ def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
         raise InputError("SQL: contains no statement; give one, such as SELECT seed FROM runs")
     connection.execute(sql)
     names = [column[0] for column in connection.description or ()]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise InputError(f"SQL: two columns have the name {name}; name one with AS")
     return Answer(names, connection.fetchall())
 
 
