@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The experiments of the repository: what `list` says about them, and their quick cases."""
 
+from pathlib import Path
+
+import pytest
+from small_experiment import write
+
+from airtcp.errors import InputError
 from airtcp.experiment import catalogue, summaries
 from airtcp.experiment.reader import load
 
@@ -36,3 +42,32 @@ def test_quick_is_bounded() -> None:
     cases = [case for each in catalogue.experiments() for case in catalogue.quick(each)]
     assert len(cases) < 240
     assert all(case.parameters.duration_s <= 10 for case in cases)
+
+
+LATE_FLOW = """\
+topology: {servers: {s: {}}, access_points: {a: {}}, stations: {x: {access_point: a}}}
+flows: [{from: s, to: x, start: 20s}]
+"""
+PUBLISHED = """\
+published: [{metric: goodput_mbps, value: 1, precision: exact, when: {mcs: 7}, source: x}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("parameters: {duration: 60s, udp_ping_interval: 20s}", "20s: longer than duration"),
+        (
+            "parameters: {duration: 60s, stations: 4, start_interval: 5s}",
+            "would start after half of duration 10s",
+        ),
+        (f"parameters: {{duration: 60s}}\n{LATE_FLOW}", "the run has a duration of 10s"),
+        (f"parameters: {{duration: 60s}}\n{LATE_FLOW}{PUBLISHED}", "the run has a duration of 10s"),
+    ],
+)
+def test_an_experiment_that_cannot_be_shortened_is_one_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    given = load(write(tmp_path, f"name: a\ntitle: A\nsource: b\ndescription: c\n{text}\n"))
+    with pytest.raises(InputError, match=f"^--quick: .*{message}"):
+        catalogue.quick(given)

@@ -4,13 +4,20 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from airtcp.errors import InputError
 from airtcp.experiment import reader, summaries
 from airtcp.experiment.experiment import Case, Experiment
+from airtcp.experiment.messages import explain
 from airtcp.experiment.papers import CITATIONS
+from airtcp.parameters import Parameters
 
 ALL = "all"
 
-# --quick: upper limit for the idle baseline before and after the transfer.
+_OPTION = "--quick"
+
+# Upper limit for the idle baseline before and after the transfer.
 _QUICK_BASELINE_S = 1
 
 
@@ -32,7 +39,7 @@ def listed(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
             "expects": experiment.expects,
             "factors": experiment.factors,
             "cases": len(experiment.cases()),
-            "published": [figure.model_dump(mode="json") for figure in experiment.published],
+            "published": [value.model_dump(mode="json") for value in experiment.published],
         }
         for experiment in experiments
     ]
@@ -56,9 +63,12 @@ def shortened(experiment: Experiment, most_s: float | None = None) -> Experiment
 def quick(experiment: Experiment) -> list[Case]:
     """The cases with published values, or the first case if none; each shortened.
 
-    Tables of published values have too many cases.
+    Tables of published values have too many cases. Raises InputError if a case cannot be shortened.
     """
     in_tables = sum(len(list(table.values())) for table in experiment.published_tables)
     single = experiment.published[: len(experiment.published) - in_tables]
-    short = shortened(experiment).model_copy(update={"published": single})
-    return short.published_cases() or short.cases()[:1]
+    try:
+        short = shortened(experiment).model_copy(update={"published": single})
+    except ValidationError as error:
+        raise InputError(f"{_OPTION}: {explain(error.errors()[0], Parameters)}") from None
+    return short.published_cases(_OPTION) or short.cases(option=_OPTION)[:1]

@@ -23,7 +23,7 @@ from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
 from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies, renames
 from airtcp.parameters.jsonschema import HINT, Json, Shape, words
-from airtcp.parameters.quantity import Plain, WithCommas, duration
+from airtcp.parameters.quantity import Plain, WithCommas, duration, whole_seconds
 from airtcp.parameters.section import Strict, facts, key_of
 
 KERNEL_FACTOR = "kernel"
@@ -146,7 +146,7 @@ class Experiment(Strict):
         description="duration of the published measurements, where the publication states it, for "
         "comparison with that of the runs",
     )
-    quick_duration_s: Annotated[float, duration(0.001, 86_400)] = Field(
+    quick_duration_s: Annotated[float, whole_seconds(1, 86_400)] = Field(
         10,
         alias="quick_duration",
         description="limit of `--quick` for the duration of transfers; shorter than the default "
@@ -204,8 +204,8 @@ class Experiment(Strict):
         """The factors of the design, each once."""
         return list(dict.fromkeys(itertools.chain(*self.design)))
 
-    def cases(self, settings: Sequence[Setting] = ()) -> list[Case]:
-        """The cases to run, in order, each once.
+    def cases(self, settings: Sequence[Setting] = (), option: str = "--set") -> list[Case]:
+        """The cases to run, in order, each once. option: named in messages about settings.
 
         Settings replace the design by the full product of their values; the experiment's policies
         are kept unless ack_policy is set. A single value for a parameter that only observes
@@ -231,25 +231,16 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        cases = self._cases(names, combinations, settings)
-        for case in cases:
-            for problem in problems_of(case.network, case.parameters):
-                at = key_at(problem.at).removeprefix("parameters.")
-                given = " ".join(
-                    f"{setting.name}={','.join(setting.values)}" for setting in settings
-                )
-                where = "" if [setting.name for setting in settings] == [at] else f"{at}: "
-                raise InputError(f"--set {given}: {where}{problem.text}")
-        return cases
+        return _checked(self._cases(names, combinations, settings), settings, option)
 
-    def published_cases(self) -> list[Case]:
-        """The cases with published values, in order, each once."""
+    def published_cases(self, option: str) -> list[Case]:
+        """The cases with published values, in order, each once. option: as in cases()."""
         combinations = [value.when for value in self.published]
         combinations += [
             value.when | value.relative_to for value in self.published if value.relative_to
         ]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
-        return self._cases(names, combinations)
+        return _checked(self._cases(names, combinations), (), option)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -259,10 +250,10 @@ class Experiment(Strict):
     def published_for(self, cases: Iterable[Case]) -> list[dict[str, Published]]:
         """For each case, the values published for exactly its conditions, by metric."""
         values: dict[tuple[object, ...], dict[str, Published]] = {}
-        for figure in self.published:
-            if not figure.relative_to:
-                under = self.parameters.replace(figure.when).conditions
-                values.setdefault(under, {}).setdefault(figure.metric, figure)
+        for value in self.published:
+            if not value.relative_to:
+                under = self.parameters.replace(value.when).conditions
+                values.setdefault(under, {}).setdefault(value.metric, value)
         return [values.get(case.parameters.conditions, {}) for case in cases]
 
     def _cases(
@@ -287,6 +278,17 @@ class Experiment(Strict):
             at, text = named(first, values), explain(first, Parameters)
             options = {setting.name: setting.option for setting in settings}
             raise InputError(f"{options.get(at) or f'--set {at}'}: {text}") from None
+
+
+def _checked(cases: list[Case], settings: Sequence[Setting], option: str) -> list[Case]:
+    """The same cases. Raises InputError if one has a problem."""
+    for case in cases:
+        for problem in problems_of(case.network, case.parameters):
+            at = key_at(problem.at).removeprefix("parameters.")
+            given = [f"{setting.name}={','.join(setting.values)}" for setting in settings]
+            where = "" if [setting.name for setting in settings] == [at] else f"{at}: "
+            raise InputError(f"{' '.join([option, *given])}: {where}{problem.text}")
+    return cases
 
 
 def conditions(parameters: Mapping[str, Plain]) -> dict[str, Plain]:

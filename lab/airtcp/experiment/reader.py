@@ -170,14 +170,14 @@ class _Reader:
                 raise self._error(
                     ("readings", number), f"no published value has the ACK policy {policy!r}"
                 )
-        for number, figure in enumerate(experiment.published):
-            for key, factors in (("when", figure.when), ("relative_to", figure.relative_to)):
+        for number, value in enumerate(experiment.published):
+            for key, factors in (("when", value.when), ("relative_to", value.relative_to)):
                 for name in factors:
                     self._check_name(name, ("published", number, key, name))
-            if figure.metric not in METRICS:
+            if value.metric not in METRICS:
                 raise self._error(
                     ("published", number, "metric"),
-                    unknown_metric(figure.metric),
+                    unknown_metric(value.metric),
                 )
 
     def _check_figures(self, experiment: Experiment) -> None:
@@ -207,10 +207,10 @@ class _Reader:
             for values in itertools.product(*product.values()):
                 given = dict(zip(product, values, strict=True))
                 self._check_case(experiment, given, ("design", number))
-        for number, figure in enumerate(experiment.published):
-            self._check_case(experiment, figure.when, ("published", number, "when"))
-            if figure.relative_to:
-                other = figure.when | figure.relative_to
+        for number, value in enumerate(experiment.published):
+            self._check_case(experiment, value.when, ("published", number, "when"))
+            if value.relative_to:
+                other = value.when | value.relative_to
                 self._check_case(experiment, other, ("published", number, "relative_to"))
 
     def _check_case(self, experiment: Experiment, values: dict[str, str], at: _Location) -> None:
@@ -238,10 +238,10 @@ class _Reader:
         design = [
             {name: set(values) for name, values in product.items()} for product in experiment.design
         ]
-        for number, figure in enumerate(experiment.published):
-            when = {"when": figure.when}
-            if figure.relative_to:
-                when["relative_to"] = figure.when | figure.relative_to
+        for number, value in enumerate(experiment.published):
+            when = {"when": value.when}
+            if value.relative_to:
+                when["relative_to"] = value.when | value.relative_to
             for key, values in when.items():
                 # Compare as text first: parsing parameters is slow.
                 if any(_fits(values, product, base) for product in design):
