@@ -58,7 +58,7 @@ def test_a_fault_of_a_policy_is_reported_with_its_function(
     kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     copy_interpreter(tmp_path)
-    script = "--policy=hold\n+0 handshake\n+1ms segments(1, 40, 1000, 1ms, any)\n"
+    script = "--policy=hold\n+0 handshake\n+1ms segments(1, 40, 1000, 1000us, any)\n"
     (tmp_path / "scripts" / "fault").write_text(script)
     (tmp_path / "plan.sh").write_text("python3 -B packets.py scripts/*\n")
     result = boot(kernel, tools, tmp_path, seed=1, timeout_wall_s=300)
