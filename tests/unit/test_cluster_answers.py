@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise, permutations
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import fake_run
@@ -26,8 +27,8 @@ from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import record
-from airtcp.sweep import assignment, batchjobs, certificates, cluster, clusterworker
-from airtcp.sweep.jobprocess import RunOutput
+from airtcp.sweep import assignment, batchjobs, certificates, cluster, clusterworker, jobprocess
+from airtcp.sweep.jobprocess import JobInput, RunOutput
 from airtcp.sweep.request import RunRequest, requests, run_directory
 from airtcp.sweep.sweep import Failure, Outcome, collect
 
@@ -178,29 +179,27 @@ def test_a_run_costs_no_question_about_all_workers(
     assert len(asked) < len(todo)
 
 
+def end(_given: JobInput, _answer: Connection) -> None:
+    """In place of a run: as if a batch system had asked its process to end."""
+
+
+def fail(_given: JobInput, _answer: Connection) -> None:
+    sys.exit(3)
+
+
+@pytest.mark.parametrize(("instead", "code"), [(end, 0), (fail, 3)])
 def test_a_run_without_an_answer_fails(
     scheduler: str,
     machine: tuple[Kernel, GuestTools],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    instead: Callable[[JobInput, Connection], None],
+    code: int,
 ) -> None:
-    """A process that was asked to end, as by a batch system, ends with 0."""
-    monkeypatch.setattr(clusterworker, "JOB_PROCESS", ("sh", "-c", "cat >/dev/null"))
-    todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 2, [])
-    message = f"on {platform.node()} its process ended with exit code 0, without an answer"
-    assert outcome.failures == dict.fromkeys(todo, message)
-
-
-def test_a_run_that_ends_before_it_reads_its_input_fails(
-    scheduler: str,
-    machine: tuple[Kernel, GuestTools],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(clusterworker, "JOB_PROCESS", ("sh", "-c", "exit 3"))
+    monkeypatch.setattr(jobprocess, "_main", instead)
     longer_than_a_pipe = "x" * (1 << 20)
-    todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 1, [], longer_than_a_pipe)
-    message = f"on {platform.node()} its process ended with exit code 3, without an answer"
+    todo, outcome = run_sweep(scheduler, machine, tmp_path / "out", 2, [], longer_than_a_pipe)
+    message = f"on {platform.node()} its process ended with exit code {code}, without an answer"
     assert outcome.failures == dict.fromkeys(todo, message)
 
 

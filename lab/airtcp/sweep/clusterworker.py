@@ -4,15 +4,13 @@
 import functools
 import hashlib
 import importlib.metadata
-import os
 import pickle
 import platform
-import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from distributed import Worker, WorkerPlugin, get_worker
@@ -31,7 +29,6 @@ from airtcp.sweep.request import CODE
 from airtcp.sweep.sweep import Failure, no_answer
 
 _POLL_S = 0.25
-JOB_PROCESS = (sys.executable, "-P", "-c", "from airtcp.sweep.jobprocess import main; main()")
 _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 
@@ -127,10 +124,8 @@ def work(task: Task) -> bytes:
         raise WorkerError(artifacts.failed)
     image = cache_dir() / "kernel" / task.kernel_hash / "linux"
     kills = hostlimits.oom_kills()
-    with (
-        tempfile.TemporaryFile() as answer,
-        tempfile.TemporaryDirectory(prefix="airtcp-job-", ignore_cleanup_errors=True) as scratch,
-    ):
+    prefix = "airtcp-job-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as scratch:
         given = jobprocess.JobInput(
             Kernel(image, task.kernel_version, task.kernel_hash),
             GuestTools(cache_dir() / "tools" / task.tools),
@@ -140,28 +135,20 @@ def work(task: Task) -> bytes:
             Path(scratch),
             task.command,
         )
-        process = subprocess.Popen(JOB_PROCESS, stdin=subprocess.PIPE, stdout=answer)
-        assert process.stdin
-        # The exit code says more than that it has not read its input.
-        with suppress(BrokenPipeError), process.stdin as channel:
-            channel.write(pickle.dumps(os.getpid()) + pickle.dumps(given))
-        while not _ended(process):
-            if not _is_wanted(task, worker):
-                process.terminate()
-        answer.seek(0)
-        content = answer.read()
-        if process.returncode == 0 and content:
+        process, answer = jobprocess.start(given)
+        with answer:
+            while not wait([answer], _POLL_S):
+                if not _is_wanted(task, worker):
+                    process.terminate()
+            try:
+                content = answer.recv_bytes()
+            except EOFError:
+                content = b""
+        process.join()
+        if content:
             return content
-        failure = no_answer(process.returncode, given.run_dir, kills)
+        failure = no_answer(process.exitcode or 0, given.run_dir, kills)
     return pickle.dumps(Failure(f"on {platform.node()} {failure.message}"))
-
-
-def _ended(process: "subprocess.Popen[bytes]") -> bool:
-    try:
-        process.wait(_POLL_S)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 def _is_wanted(task: Task, worker: Worker) -> bool:

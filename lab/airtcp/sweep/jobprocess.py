@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run in its own process: reads a JobInput from standard input, writes a pickled answer.
+"""One run in its own process, which a worker of a cluster starts.
 
-Started by a worker of a cluster. It cleans up even if the worker is killed.
+The process is forked by a server that has loaded this module: loading it takes longer than all
+else that Python does for a run. The worker itself has threads, and must not fork. The process
+cleans up even if the worker is killed.
 """
 
+import multiprocessing
+import os
 import pickle
 import platform
 import shutil
-import sys
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from airtcp import atomicfile, interrupts
 from airtcp.backends.guesttools import GuestTools
-from airtcp.errors import AirtcpError, reason
+from airtcp.errors import AirtcpError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
-from airtcp.sweep.request import RunRequest, run_directory
+from airtcp.sweep.request import CODE, RunRequest, hash_of_code, run_directory
 from airtcp.sweep.run import run_one
 from airtcp.sweep.sweep import Failure, end_with
 
@@ -52,8 +57,8 @@ class RunOutput:
 def _do(given: JobInput) -> RunOutput | Failure:
     try:
         request = RunRequest.of(given.kernel, given.tools, given.case, given.seed, given.command)
-        if request.identity != given.identity:
-            # This process has loaded the current code, the worker that of its start.
+        # The server may have loaded other code than the worker, and this process still loads some.
+        if request.identity != given.identity or hash_of_code() != CODE:
             message = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(message, "all")
         result = run_one(request, given.scratch)
@@ -66,18 +71,26 @@ def _do(given: JobInput) -> RunOutput | Failure:
         shutil.rmtree(given.scratch, ignore_errors=True)
 
 
-def main() -> None:
-    """Execute a run. Standard input: pickled process ID of the parent, then the JobInput."""
-    parent = pickle.load(sys.stdin.buffer)
-    with interrupts.exits_silently():
-        end_with(parent)
-        answer = _do(pickle.load(sys.stdin.buffer))
+def start(given: JobInput) -> tuple[BaseProcess, Connection]:
+    """Start the process; it sends a pickled RunOutput or Failure. Raises OSError."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_main, args=(given, sender), daemon=True)
+    with sender:
         try:
-            pickle.dump(answer, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        except OSError as error:
-            sys.stdout.buffer.seek(0)
-            sys.stdout.buffer.truncate()
-            message = f"on {platform.node()}: a run's files for the scheduler: {reason(error)}"
-            pickle.dump(Failure(message, "all"), sys.stdout.buffer)
+            process.start()
+        except OSError:
+            receiver.close()
+            raise
+    return process, receiver
+
+
+def _main(given: JobInput, answer: Connection) -> None:
+    with interrupts.exits_silently():
+        end_with(os.getppid())
+        worker = multiprocessing.parent_process()
+        if not (worker and worker.is_alive()):  # the server has ended before end_with()
+            raise KeyboardInterrupt
+        answer.send_bytes(pickle.dumps(_do(given)))
         interrupts.at_end_of_child()
