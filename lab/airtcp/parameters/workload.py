@@ -80,7 +80,7 @@ class Traffic(Section):
         "pages", 20, "web: number of pages, one after another"
     )
     reading_time_s: Annotated[float, duration(0, 3600), _WEB] = parameter(
-        "reading_time", 1.0, "web: mean reading time between two pages (30s in the model's source)"
+        "reading_time", 1.0, "web: mean reading time before each page (30s in the model's source)"
     )
     command: Annotated[Command, _COMMAND] = parameter(
         "command",
