@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise, permutations
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -179,6 +180,14 @@ def test_a_run_costs_no_question_about_all_workers(
     assert len(asked) < len(todo)
 
 
+@pytest.fixture
+def job_server() -> Iterator[None]:
+    """Ends the server that forks the processes of runs: other tests look for processes left."""
+    yield
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]
+    resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
+
+
 def end(_given: JobInput, _answer: Connection) -> None:
     """In place of a run: as if a batch system had asked its process to end."""
 
@@ -187,6 +196,7 @@ def fail(_given: JobInput, _answer: Connection) -> None:
     sys.exit(3)
 
 
+@pytest.mark.usefixtures("job_server")
 @pytest.mark.parametrize(("instead", "code"), [(end, 0), (fail, 3)])
 def test_a_run_without_an_answer_fails(
     scheduler: str,
