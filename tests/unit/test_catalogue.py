@@ -48,6 +48,7 @@ LATE_FLOW = """\
 topology: {servers: {s: {}}, access_points: {a: {}}, stations: {x: {access_point: a}}}
 flows: [{from: s, to: x, start: 20s}]
 """
+LATE = r"flows\[0\]\.start: the run has a duration of 10s"
 PUBLISHED = """\
 published: [{metric: goodput_mbps, value: 1, precision: exact, when: {mcs: 7}, source: x}]
 """
@@ -56,18 +57,29 @@ published: [{metric: goodput_mbps, value: 1, precision: exact, when: {mcs: 7}, s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("parameters: {duration: 60s, udp_ping_interval: 20s}", "20s: longer than duration"),
+        (
+            "parameters: {duration: 60s, udp_ping_interval: 20s}",
+            "udp_ping_interval: 20s: longer than duration",
+        ),
+        (
+            "parameters: {duration: 60s}\ndesign: [{udp_ping_interval: [1s, 20s]}]",
+            "udp_ping_interval: 20s: longer than duration",
+        ),
+        (
+            "parameters: {duration: 60s}\n" + PUBLISHED.replace("mcs: 7", "udp_ping_interval: 20s"),
+            "udp_ping_interval: 20s: longer than duration",
+        ),
         (
             "parameters: {duration: 60s, stations: 4, start_interval: 5s}",
-            "would start after half of duration 10s",
+            "start_interval: the last of 4 stations would start after half of duration 10s",
         ),
-        (f"parameters: {{duration: 60s}}\n{LATE_FLOW}", "the run has a duration of 10s"),
-        (f"parameters: {{duration: 60s}}\n{LATE_FLOW}{PUBLISHED}", "the run has a duration of 10s"),
+        (f"parameters: {{duration: 60s}}\n{LATE_FLOW}", LATE),
+        (f"parameters: {{duration: 60s}}\n{LATE_FLOW}{PUBLISHED}", LATE),
     ],
 )
 def test_an_experiment_that_cannot_be_shortened_is_one_line(
     tmp_path: Path, text: str, message: str
 ) -> None:
     given = load(write(tmp_path, f"name: a\ntitle: A\nsource: b\ndescription: c\n{text}\n"))
-    with pytest.raises(InputError, match=f"^--quick: .*{message}"):
+    with pytest.raises(InputError, match=f"^--quick: {message}"):
         catalogue.quick(given)

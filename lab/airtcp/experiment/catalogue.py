@@ -70,5 +70,7 @@ def quick(experiment: Experiment) -> list[Case]:
     try:
         short = shortened(experiment).model_copy(update={"published": single})
     except ValidationError as error:
-        raise InputError(f"{_OPTION}: {explain(error.errors()[0], Parameters)}") from None
+        first = error.errors()[0]
+        name, text = first["loc"][0], explain(first, Parameters)
+        raise InputError(f"{_OPTION}: {name}: {text}") from None
     return short.published_cases(_OPTION) or short.cases(option=_OPTION)[:1]

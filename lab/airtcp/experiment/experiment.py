@@ -231,7 +231,7 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        return _checked(self._cases(names, combinations, settings), settings, option)
+        return _checked(self._cases(names, combinations, settings, option), settings, option)
 
     def published_cases(self, option: str) -> list[Case]:
         """The cases with published values, in order, each once. option: as in cases()."""
@@ -240,7 +240,7 @@ class Experiment(Strict):
             value.when | value.relative_to for value in self.published if value.relative_to
         ]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
-        return _checked(self._cases(names, combinations), (), option)
+        return _checked(self._cases(names, combinations, (), option), (), option)
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -260,24 +260,29 @@ class Experiment(Strict):
         self,
         names: Iterable[str],
         combinations: Iterable[Mapping[str, str]],
-        settings: Sequence[Setting] = (),
+        settings: Sequence[Setting],
+        option: str,
     ) -> list[Case]:
         """A case for each combination of factor values; equivalent combinations are merged."""
         cases: dict[str, Case] = {}
         for values in combinations:
-            parameters = self._set(values, settings)
+            parameters = self._set(values, settings, option)
             case = Case(parameters.plain(names), parameters, self.network)
             cases.setdefault(case.slug, case)
         return list(cases.values())
 
-    def _set(self, values: Mapping[str, Plain], settings: Sequence[Setting]) -> Parameters:
+    def _set(
+        self, values: Mapping[str, Plain], settings: Sequence[Setting], option: str
+    ) -> Parameters:
         try:
             return self.parameters.replace(values, self._allowed)
         except ValidationError as error:
             first = error.errors()[0]
             at, text = named(first, values), explain(first, Parameters)
             options = {setting.name: setting.option for setting in settings}
-            raise InputError(f"{options.get(at) or f'--set {at}'}: {text}") from None
+            # `--quick NAME` would look as if NAME were the value of --quick.
+            other = f"{option}: {at}" if option != "--set" else f"--set {at}"
+            raise InputError(f"{options.get(at) or other}: {text}") from None
 
 
 def _checked(cases: list[Case], settings: Sequence[Setting], option: str) -> list[Case]:
