@@ -366,11 +366,14 @@ def test_documents_of_older_versions_are_upgraded_step_by_step() -> None:
     [
         (None, "results.json: No such file"),
         ("{", "results.json is not JSON"),
+        pytest.param("[" * 100_000, "results.json is not JSON", id="deeply nested"),
         ("{}", "results.json is not a document of airtcp: it has no schema"),
         ("[]", "it has no schema"),
         ('{"schema": 4}', "results.json is of schema 4, .* this one reads schemas 1 to 3$"),
         ('{"schema": 1, "published": [{}]}', "is not a whole document of schema 1"),
         ('{"schema": 1, "figures": [{"x": ["a"]}]}', "is not a whole document of schema 1"),
+        ('{"schema": 1, "runs": 5}', "is not a whole document .*again"),
+        ('{"schema": 1, "runs": null}', "is not a whole document .*again"),
         ('{"schema": 1, "runs": []}', "is not a whole document .experiment: Field required.*again"),
     ],
 )

@@ -150,6 +150,8 @@ class SweepDocument(Document):
     @field_validator("runs", mode="before")
     @classmethod
     def _upgraded(cls, runs: Any) -> Any:
+        if not isinstance(runs, list | tuple):
+            return runs  # which the type of the field rejects
         return [run if isinstance(run, RunRecord) else record.FORM.upgraded(run) for run in runs]
 
     def text(self) -> str:

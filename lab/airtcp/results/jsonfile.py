@@ -57,7 +57,7 @@ class Form(Generic[T]):
             raise ValueError(CHANGED)
         try:
             document = json.loads(content)
-        except ValueError:
+        except (RecursionError, ValueError):  # thousands of brackets
             raise ValueError("is not JSON, or cut short") from None
         document = self.upgraded(document, sealed=bool(seal))
         try:
