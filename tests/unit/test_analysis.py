@@ -59,6 +59,13 @@ def test_json_has_null_for_values_that_are_no_numbers(tmp_path: Path) -> None:
     assert json.loads(answer.text("json")) == [{"x": None, "y": None}]
 
 
+def test_lists_and_maps_of_a_query_are_json(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    sql = "SELECT [0.0/0, 1.5] AS x, MAP {DATE '2026-01-02': {'a': 1.0/0}} AS y FROM runs"
+    answer = analysis.query(sql, [sweep], no_warning)
+    assert json.loads(answer.text("json")) == [{"x": [None, 1.5], "y": {"2026-01-02": {"a": None}}}]
+
+
 def test_columns_of_a_query_have_different_names(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     with pytest.raises(

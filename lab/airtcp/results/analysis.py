@@ -51,7 +51,7 @@ class Answer:
 
     def _objects(self) -> list[dict[str, Any]]:
         return [
-            {name: _finite(value) for name, value in zip(self.names, row, strict=True)}
+            {name: _as_json(value) for name, value in zip(self.names, row, strict=True)}
             for row in self.rows
         ]
 
@@ -71,9 +71,15 @@ class Answer:
         return aligned([self.names, *(list(map(_shown, row)) for row in self.rows)], texts)
 
 
-def _finite(value: object) -> object:
-    """JSON has neither infinity nor NaN."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _as_json(value: object) -> object:
+    """JSON has neither infinity nor NaN, and only words as keys."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    return value
 
 
 def _shown(value: object) -> str:
