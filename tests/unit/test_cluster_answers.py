@@ -291,11 +291,20 @@ NONE = certificates.Certificates(Path("none"))
         ("slurm: {cores: 1}", "slurm.memory: missing"),
         ("slurm: {cores: 4, memory: 1GB, processes: 2}", "slurm.processes: allowed: 1, "),
         ("slurm: {cores: 4, memory: 1GB, processes: }", "slurm.processes: allowed: 1, "),
-        ("local: {cores: 1, memory: 1GB, worker-extra-args: 5}", "args: allowed: a list"),
-        (
-            "local: {cores: 1, memory: 1GB, scheduler-options: [a]}",
-            "options: allowed: `key: value`",
+        *(
+            (f"{kind}: {{cores: 1, memory: 1GB, {option}}}", f"{kind}.{message}")
+            for kind, option, message in (
+                ("local", "worker-extra-args: 5", "worker-extra-args: allowed: a list of"),
+                ("local", "scheduler-options: [a]", "scheduler-options: allowed: `key: value`"),
+                ("local", "scheduler-options: {1: 2}", "scheduler-options: allowed: `key: value`"),
+                ("slurm", "job-script-prologue: 5", "job-script-prologue: allowed: a list of"),
+                ("slurm", "job-directives-skip: [[5]]", "job-directives-skip: allowed: a list"),
+                ("slurm", "job-extra: {a: b}", "job-extra: allowed: a list of"),
+                ("htcondor", "job-extra-directives: [a]", "job-extra-directives: allowed: `key:"),
+                ("slurm", "walltime: [a]", "walltime: allowed: one value"),
+            )
         ),
+        ("slurm: {cores: 1, memory: [1GB]}", "slurm.memory: allowed: one value"),
         (
             "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
             "local.scheduler-options.protocol: is airtcp's",
@@ -319,6 +328,13 @@ def test_error_of_a_bad_file_is_one_line(tmp_path: Path, text: str | None, messa
         path.write_text(text)
     with pytest.raises(InputError, match=message), batchjobs.submitted(path, None, NONE):
         pass
+
+
+def test_numbers_in_lists_of_a_file_become_text(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("slurm: {cores: 1, memory: 1GB, job-script-prologue: [a, 5], queue: }")
+    name, section = batchjobs.read(path)
+    assert (name, section["job-script-prologue"]) == ("slurm", ["a", "5"])
 
 
 def test_batch_jobs_start_python_from_a_path_with_spaces(

@@ -25,6 +25,15 @@ from airtcp.sweep.clusterservers import WORKER, worker_options
 # Scheduler options that decide who can connect.
 _OURS = {"dashboard", "dashboard_address", "http_prefix", "jupyter", "protocol", "security"}
 
+# Options that dask-jobqueue still reads by earlier names. Their default does not tell their kind.
+_RENAMED = {
+    "env-extra": "job-script-prologue",
+    "extra": "worker-extra-args",
+    "job-extra": "job-extra-directives",
+}
+
+_ALLOWED: dict[type, str] = {list: "a list of text or numbers", dict: "`key: value` lines"}
+
 
 @cache
 def _kinds() -> dict[str, Any]:
@@ -111,6 +120,19 @@ def _one_line(error: Exception) -> str:
     return " ".join((text.partition("stderr:\n")[2] or text).split())
 
 
+def _is_one(value: object) -> bool:
+    return value is not None and not isinstance(value, list | dict)
+
+
+def _is(value: object, kind: type) -> bool:
+    """Whether an option has the kind of its default: a list, a mapping, or else one value."""
+    if kind is list:
+        return isinstance(value, list) and all(map(_is_one, value))
+    if kind is dict:
+        return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    return _is_one(value)
+
+
 def read(path: Path) -> tuple[str, dict[str, Any]]:
     """The kind of batch system and its section in the file. Raises InputError if it is invalid."""
     try:
@@ -133,12 +155,14 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     for key in section:
         if key not in known:
             raise InputError(f"{path}: {name}.{key}: unknown; allowed: {' '.join(known)}")
-    for key, kind, what in (
-        ("worker-extra-args", list, "a list of arguments"),
-        ("scheduler-options", dict, "`key: value` lines"),
-    ):
-        if not isinstance(section.get(key) or kind(), kind):
+    given = {key: value for key, value in section.items() if value is not None}
+    for key, value in given.items():
+        kind = type(known[_RENAMED.get(key, key)])
+        if not _is(value, kind):
+            what = _ALLOWED.get(kind, "one value")
             raise InputError(f"{path}: {name}.{key}: allowed: {what}")
+        if kind is list:
+            section[key] = list(map(str, value))  # dask-jobqueue joins some of them as they are
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
         raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
     if section.get("processes", 1) != 1:
