@@ -155,6 +155,7 @@ def test_hosts_yaml(tmp_path: Path) -> None:
         ((YAML % "on").replace("laptop", "lab"), ":2: station.ssh: lab is already the server"),
         (YAML % "on" + "ssh_config: none\n", "none: no such file"),
         (YAML % "on" + "ssh_config: ~nobody-here/x\n", "~nobody-here/x: no such user"),
+        (YAML % "on" + f"ssh_config: {'x' * 300}\n", "ssh_config: .*x: File name too long"),
         (YAML % "on" + "[a]: b\n", ":5: a key must be a word"),
         (YAML % "on" + "dead_man: 30s\n", ":5: dead_man: given twice"),
     ],

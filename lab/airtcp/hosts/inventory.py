@@ -102,7 +102,11 @@ def read(path: Path) -> Inventory:
             config = path.parent / Path(found.ssh_config).expanduser()
         except RuntimeError:
             raise InputError(f"{path}: ssh_config: {found.ssh_config}: no such user") from None
-        if not config.is_file():
+        try:
+            known = config.is_file()
+        except OSError as error:
+            raise InputError(f"{path}: ssh_config: {config}: {error.strerror}") from None
+        if not known:
             raise InputError(f"{path}: ssh_config: {config}: no such file")
         found = found.model_copy(update={"ssh_config": str(config.absolute())})
     return found
