@@ -58,6 +58,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "cut").mkdir()
     (root / "cut" / "results.json").write_text("{")
     (root / "link").symlink_to("/etc")
+    (root / "loop").symlink_to("loop")
     return root
 
 
@@ -77,7 +78,7 @@ def request(
     """Status, body and headers; path: after the token, or absolute."""
     connection = http.client.HTTPConnection(ADDRESS, server.server_port, timeout=60)
     headers = {"Host": host or server.host}
-    full = path if path.startswith("/") else f"/{server.token}/{path}"
+    full = path if path.startswith(("/", "http:")) else f"/{server.token}/{path}"
     connection.request(method, full, headers=headers)
     response = connection.getresponse()
     return response.status, response.read().decode(), dict(response.getheaders())
@@ -221,6 +222,8 @@ def test_damaged_runs_are_named_where_they_are_left_out(tmp_path: Path) -> None:
         ("file/before", "no such file"),
         ("file/%00", "null byte"),
         (f"file/{'x' * 300}", "File name too long"),
+        ("file/loop", "loop"),
+        ("sweep?sweep=loop", "loop"),
     ],
 )
 def test_problems_are_said_in_one_line(server: Server, path: str, message: str) -> None:
@@ -231,7 +234,8 @@ def test_problems_are_said_in_one_line(server: Server, path: str, message: str) 
 
 def test_only_the_url_with_the_token_is_answered(server: Server) -> None:
     assert server.server_address[0] == "127.0.0.1"
-    for path in ("/", "/favicon.ico", f"/{server.token[:-1]}/", f"/{server.token}x/"):
+    token = server.token
+    for path in ("/", "/favicon.ico", f"/{token[:-1]}/", f"/{token}x/", f"http://[/{token}/"):
         assert request(server, path)[0] == 404
     # Another site could have a name that resolves to this address.
     assert request(server, "", host=f"localhost.example:{server.server_port}")[0] == 404

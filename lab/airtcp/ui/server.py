@@ -81,17 +81,22 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _page(self) -> Page:
         """The page for the request; other names of this host would let other sites read it."""
-        parts = urlsplit(self.path)
+        not_found = Page(b"not found\n", "text/plain", HTTPStatus.NOT_FOUND)
+        try:
+            parts = urlsplit(self.path)
+        except ValueError:  # such as http://[
+            return not_found
         token, _, rest = parts.path.removeprefix("/").partition("/")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or self.headers["Host"] != self.server.host:
-            return Page(b"not found\n", "text/plain", HTTPStatus.NOT_FOUND)
+            return not_found
         given = {key: values[-1] for key, values in parse_qs(parts.query).items()}
         try:
             return pages.page(self.server.sweeps, f"/{token}", unquote(rest), given)
         except AirtcpError as error:
             return pages.problem(f"/{token}", str(error))
-        except (OSError, ValueError) as error:  # such as a path that is too long
+        # Such as a path that is too long, or a loop of links (RuntimeError before Python 3.13).
+        except (OSError, RuntimeError, ValueError) as error:
             return pages.problem(f"/{token}", f"{unquote(rest)}: {error}")
 
     def log_message(self, *_arguments: object) -> None:
