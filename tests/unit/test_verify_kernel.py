@@ -63,6 +63,7 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         _RADIO: "int a;\n",
         _WATCH: "int a;\n",
         "configs/a.config": "CONFIG_A=y\n",
+        "configs/lab.config": "CONFIG_64BIT=y\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
@@ -139,6 +140,7 @@ def test_caches_of_python_change_no_hash(overlay: Path) -> None:
         (_RADIO, "int a", "int b"),
         (_WATCH, "int a", "int b"),
         ("patches/lab/0002-um.patch", "-x", "-y"),
+        ("configs/lab.config", "=y", "=n"),
     ],
 )
 def test_what_only_uml_uses_changes_one_hash(overlay: Path, name: str, old: str, new: str) -> None:

@@ -12,16 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from airtcp.kernel import image
 from airtcp.kernel.source import OVERLAY, SERIES, find_source, identity, read_series
 
 # What only kernels for User Mode Linux contain: its code, hostfs, the simulated radio, the
-# generator of its table of losses, and samples of TCP (CONFIG_TCP_WATCH).
+# generator of its table of losses, and samples of TCP (CONFIG_TCP_WATCH). Their configuration.
 _UML = (
     *("arch/um", "arch/x86/um", "arch/x86/Makefile.um", "fs/hostfs"),
     "drivers/net/wireless/virtual/airsim",
     "include/uapi/linux/airsim.h",
     "tools/loss_table.py",
     *("net/ipv4/tcp_watch.c", "include/uapi/linux/tcp_watch.h"),
+    *(f"configs/{name}.config" for name in image.FRAGMENTS),
 )
 
 _DOCUMENTATION = "Documentation"
