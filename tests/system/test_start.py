@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from airtcp import cli
-from airtcp.sweep import batchjobs, clusterservers
+from airtcp.sweep import batchjobs, clusterservers, clusterworker
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("airtcp/__init__", "ctypes", "json", "numpy", "pickle", "statistics", "token", "types")
@@ -81,8 +81,7 @@ def test_cluster_processes_do_not_import_from_the_working_directory(
     trap: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "lab"))
-    job = "from airtcp.sweep.jobprocess import start; start(None)[0].join()"
-    subprocess.run([sys.executable, "-P", "-c", job], capture_output=True)
+    subprocess.run(clusterworker.SERVER, input=b"", capture_output=True)
     started: list[list[str]] = []
     monkeypatch.setattr(os, "execve", lambda _path, command, _environment: started.append(command))
     with socket.socket() as probe:

@@ -4,11 +4,15 @@
 import functools
 import hashlib
 import importlib.metadata
+import os
 import pickle
 import platform
+import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -29,6 +33,7 @@ from airtcp.sweep.request import CODE
 from airtcp.sweep.sweep import Failure, no_answer
 
 _POLL_S = 0.25
+SERVER = (sys.executable, "-P", "-c", "from airtcp.sweep.jobprocess import main; main()")
 _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 
@@ -135,20 +140,41 @@ def work(task: Task) -> bytes:
             Path(scratch),
             task.command,
         )
-        process, answer = jobprocess.start(given)
-        with answer:
-            while not wait([answer], _POLL_S):
-                if not _is_wanted(task, worker):
-                    process.terminate()
-            try:
-                content = answer.recv_bytes()
-            except EOFError:
-                content = b""
-        process.join()
-        if content:
-            return content
-        failure = no_answer(process.exitcode or 0, given.run_dir, kills)
+        code, answer = _execute(given, lambda: _is_wanted(task, worker))
+        if code == 0 and answer:
+            return answer
+        failure = no_answer(code, given.run_dir, kills)
     return pickle.dumps(Failure(f"on {platform.node()} {failure.message}"))
+
+
+# The kernel ends a server with the thread that has started it (end_with()).
+_of_thread = threading.local()
+
+
+def _execute(given: jobprocess.JobInput, is_wanted: Callable[[], bool]) -> tuple[int, bytes]:
+    """Execute a run in a process of this thread's server; its exit code and its answer."""
+    server: subprocess.Popen[bytes] | None = getattr(_of_thread, "server", None)
+    if server is None:
+        server = subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        _of_thread.server = server
+        request = pickle.dumps(os.getpid()) + pickle.dumps(given)
+    else:
+        request = pickle.dumps(given)
+    assert server.stdin and server.stdout
+    try:
+        with suppress(BrokenPipeError):  # the exit code says more
+            server.stdin.write(request)
+            server.stdin.flush()
+        while not wait([server.stdout.fileno()], _POLL_S):
+            if not is_wanted():
+                server.terminate()
+        code, answer = pickle.load(server.stdout)
+    except (EOFError, pickle.UnpicklingError):  # the server has ended
+        del _of_thread.server
+        with suppress(BrokenPipeError), server:  # close the pipes
+            server.wait()
+        return server.returncode, b""
+    return code, answer
 
 
 def _is_wanted(task: Task, worker: Worker) -> bool:

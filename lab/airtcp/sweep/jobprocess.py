@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run in its own process, which a worker of a cluster starts.
+"""Executes runs for a thread of a worker of a cluster, each in a process of its own.
 
-The process is forked by a server that has loaded this module: loading it takes longer than all
-else that Python does for a run. The worker itself has threads, and must not fork. The process
-cleans up even if the worker is killed.
+The worker starts one such server for each of its threads. Loading airtcp takes longer than all else
+that Python does for a run, so the server loads it once and forks; the worker, which has threads,
+must not fork. All processes end with the thread, and clean up even if the worker is killed.
 """
 
-import multiprocessing
 import os
 import pickle
 import platform
 import shutil
+import sys
+import traceback
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from airtcp import atomicfile, interrupts
@@ -58,7 +57,7 @@ def _do(given: JobInput) -> RunOutput | Failure:
     try:
         request = RunRequest.of(given.kernel, given.tools, given.case, given.seed, given.command)
         # The server may have loaded other code than the worker, and this process still loads some.
-        if request.identity != given.identity or hash_of_code() != CODE:
+        if request.identity != given.identity or not _is_current():
             message = f"airtcp has changed on {platform.node()}: start its worker again"
             return Failure(message, "all")
         result = run_one(request, given.scratch)
@@ -71,26 +70,52 @@ def _do(given: JobInput) -> RunOutput | Failure:
         shutil.rmtree(given.scratch, ignore_errors=True)
 
 
-def start(given: JobInput) -> tuple[BaseProcess, Connection]:
-    """Start the process; it sends a pickled RunOutput or Failure. Raises OSError."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_main, args=(given, sender), daemon=True)
-    with sender:
-        try:
-            process.start()
-        except OSError:
-            receiver.close()
-            raise
-    return process, receiver
+def _is_current() -> bool:
+    try:
+        return hash_of_code() == CODE
+    except OSError:  # files are being replaced
+        return False
 
 
-def _main(given: JobInput, answer: Connection) -> None:
+def main() -> None:
+    """Execute runs until standard input ends.
+
+    Standard input: pickled process ID of the parent, then each JobInput. Standard output: for each
+    the exit code of its process (as in subprocess), and the pickled RunOutput or Failure.
+    """
+    parent = pickle.load(sys.stdin.buffer)
     with interrupts.exits_silently():
-        end_with(os.getppid())
-        worker = multiprocessing.parent_process()
-        if not (worker and worker.is_alive()):  # the server has ended before end_with()
-            raise KeyboardInterrupt
-        answer.send_bytes(pickle.dumps(_do(given)))
-        interrupts.at_end_of_child()
+        end_with(parent)
+        while True:
+            try:
+                given = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            pickle.dump(_forked(given), sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _forked(given: JobInput) -> tuple[int, bytes]:
+    """Execute a run in another process; returns its exit code and the pickled answer."""
+    server = os.getpid()
+    receiver, sender = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(receiver)
+            with interrupts.exits_silently(), os.fdopen(sender, "wb") as answer:
+                end_with(server)
+                pickle.dump(_do(given), answer)
+                answer.flush()
+                interrupts.at_end_of_child()
+                code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as file:
+        content = file.read()
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), content

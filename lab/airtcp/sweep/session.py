@@ -331,8 +331,14 @@ def _replaced(todo: Sequence[Request], out_dir: Path) -> str:
             continue
         if recorded.identity != job.identity:
             number += 1
-            plain = job.case.parameters.plain()
-            settings |= {key for key in plain if recorded.parameters.get(key) != plain[key]}
+            # Parameters that the version of that run did not have are not settings of the user.
+            known = {**job.case.parameters.plain(), **recorded.parameters}
+            settings |= {
+                key for key, value in job.case.parameters.plain().items() if known[key] != value
+            }
+            network = job.case.network.plain() if job.case.network else None
+            if recorded.network != network:
+                settings.add("topology")
     if not number:
         return ""
     other = ", ".join(sorted(settings)) or "kernel or version"
