@@ -303,10 +303,8 @@ def _end(
     if isinstance(answer, RunOutput):
         try:
             return _place(answer, job, out_dir)
-        except StopError:
-            raise
         except AirtcpError as failure:
-            return Failure(str(failure))
+            answer = Failure.by(failure)
     if answer.affects == "all":  # all other runs would fail on that worker, too
         raise StopError(answer.message)
     return answer

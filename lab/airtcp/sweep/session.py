@@ -332,10 +332,9 @@ def _replaced(todo: Sequence[Request], out_dir: Path) -> str:
         if recorded.identity != job.identity:
             number += 1
             # Parameters that the version of that run did not have are not settings of the user.
-            known = {**job.case.parameters.plain(), **recorded.parameters}
-            settings |= {
-                key for key, value in job.case.parameters.plain().items() if known[key] != value
-            }
+            plain = job.case.parameters.plain()
+            earlier = recorded.parameters
+            settings |= {key for key, value in plain.items() if earlier.get(key, value) != value}
             network = job.case.network.plain() if job.case.network else None
             if recorded.network != network:
                 settings.add("topology")
