@@ -133,17 +133,25 @@ def _is(value: object, kind: type) -> bool:
     return _is_one(value)
 
 
+def _is_memory(value: object) -> bool:
+    try:
+        return value is not None and dask.utils.parse_bytes(str(value)) > 0
+    except ValueError:
+        return False
+
+
 def read(path: Path) -> tuple[str, dict[str, Any]]:
     """The kind of batch system and its section in the file. Raises InputError if it is invalid."""
     try:
         text = yamlfile.read(path)
     except InputError as error:
         raise InputError(f"--cluster {error}; give tcp://HOST:PORT or a .yaml file") from None
-    yamlfile.compose(text, f"--cluster {path}")
+    shown = f"--cluster {path}"
+    yamlfile.data(yamlfile.compose(text, shown), shown)  # raises InputError for repeated keys
     try:
         document = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
-        raise InputError(f"--cluster {path}: not YAML") from None
+        raise InputError(f"{shown}: not YAML") from None
     if isinstance(document, dict) and isinstance(document.get("jobqueue"), dict):
         document = document["jobqueue"]
     if not isinstance(document, dict) or len(document) != 1 or next(iter(document)) not in _kinds():
@@ -169,6 +177,6 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(
             f"{path}: {name}.processes: allowed: 1, which executes `cores` runs at once"
         )
-    if not section.get("memory"):
-        raise InputError(f"{path}: {name}.memory: missing; give the memory per batch job, as 4GB")
+    if not _is_memory(section.get("memory")):
+        raise InputError(f"{path}: {name}.memory: memory per batch job; allowed: a size, as 4GB")
     return str(name), section
