@@ -15,8 +15,6 @@ from airtcp.parameters import Parameters
 
 ALL = "all"
 
-_OPTION = "--quick"
-
 # Upper limit for the idle baseline before and after the transfer.
 _QUICK_BASELINE_S = 1
 
@@ -69,8 +67,10 @@ def quick(experiment: Experiment) -> list[Case]:
     single = experiment.published[: len(experiment.published) - in_tables]
     try:
         short = shortened(experiment).model_copy(update={"published": single})
+        return short.published_cases() or short.cases()[:1]
     except ValidationError as error:
         first = error.errors()[0]
         name, text = first["loc"][0], explain(first, Parameters)
-        raise InputError(f"{_OPTION}: {name}: {text}") from None
-    return short.published_cases(_OPTION) or short.cases(option=_OPTION)[:1]
+        raise InputError(f"--quick: {name}: {text}") from None
+    except InputError as error:
+        raise InputError(f"--quick: {error}") from None

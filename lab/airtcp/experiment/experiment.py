@@ -204,8 +204,8 @@ class Experiment(Strict):
         """The factors of the design, each once."""
         return list(dict.fromkeys(itertools.chain(*self.design)))
 
-    def cases(self, settings: Sequence[Setting] = (), option: str = "--set") -> list[Case]:
-        """The cases to run, in order, each once. option: named in messages about settings.
+    def cases(self, settings: Sequence[Setting] = ()) -> list[Case]:
+        """The cases to run, in order, each once.
 
         Settings replace the design by the full product of their values; the experiment's policies
         are kept unless ack_policy is set. A single value for a parameter that only observes
@@ -231,16 +231,16 @@ class Experiment(Strict):
             for values in itertools.product(*product.values())
         ]
         names = dict.fromkeys(itertools.chain(*products))
-        return _checked(self._cases(names, combinations, settings, option), settings, option)
+        return _checked(self._cases(names, combinations, settings), settings)
 
-    def published_cases(self, option: str) -> list[Case]:
-        """The cases with published values, in order, each once. option: as in cases()."""
+    def published_cases(self) -> list[Case]:
+        """The cases with published values, in order, each once. Raises InputError."""
         combinations = [value.when for value in self.published]
         combinations += [
             value.when | value.relative_to for value in self.published if value.relative_to
         ]
         names = dict.fromkeys(itertools.chain(self.factors, *combinations))
-        return _checked(self._cases(names, combinations, (), option), (), option)
+        return _checked(self._cases(names, combinations))
 
     def policies(self) -> tuple[str, ...]:
         """The ACK policies of the design, each once."""
@@ -260,39 +260,36 @@ class Experiment(Strict):
         self,
         names: Iterable[str],
         combinations: Iterable[Mapping[str, str]],
-        settings: Sequence[Setting],
-        option: str,
+        settings: Sequence[Setting] = (),
     ) -> list[Case]:
         """A case for each combination of factor values; equivalent combinations are merged."""
         cases: dict[str, Case] = {}
         for values in combinations:
-            parameters = self._set(values, settings, option)
+            parameters = self._set(values, settings)
             case = Case(parameters.plain(names), parameters, self.network)
             cases.setdefault(case.slug, case)
         return list(cases.values())
 
-    def _set(
-        self, values: Mapping[str, Plain], settings: Sequence[Setting], option: str
-    ) -> Parameters:
+    def _set(self, values: Mapping[str, Plain], settings: Sequence[Setting]) -> Parameters:
         try:
             return self.parameters.replace(values, self._allowed)
         except ValidationError as error:
             first = error.errors()[0]
             at, text = named(first, values), explain(first, Parameters)
             options = {setting.name: setting.option for setting in settings}
-            # `--quick NAME` would look as if NAME were the value of --quick.
-            other = f"{option}: {at}" if option != "--set" else f"--set {at}"
-            raise InputError(f"{options.get(at) or other}: {text}") from None
+            where = options.get(at) or (f"--set {at}" if settings else at)
+            raise InputError(f"{where}: {text}") from None
 
 
-def _checked(cases: list[Case], settings: Sequence[Setting], option: str) -> list[Case]:
+def _checked(cases: list[Case], settings: Sequence[Setting] = ()) -> list[Case]:
     """The same cases. Raises InputError if one has a problem."""
     for case in cases:
         for problem in problems_of(case.network, case.parameters):
             at = key_at(problem.at).removeprefix("parameters.")
             given = [f"{setting.name}={','.join(setting.values)}" for setting in settings]
+            options = f"--set {' '.join(given)}: " if given else ""
             where = "" if [setting.name for setting in settings] == [at] else f"{at}: "
-            raise InputError(f"{' '.join([option, *given])}: {where}{problem.text}")
+            raise InputError(f"{options}{where}{problem.text}")
     return cases
 
 
