@@ -94,5 +94,5 @@ def test_only_access_points_have_ul_ofdma(tmp_path: Path) -> None:
     text = text.replace("mcs: 3", "standard: 802.11n, width: 20MHz")
     adds = [line for line in planned(tmp_path, text).splitlines() if "radio add" in line]
     assert ["ul_ofdma on" in line for line in adds] == [True, False, False]
-    with pytest.raises(InputError, match=r"stations\.tablet\.ul_ofdma: unknown key"):
+    with pytest.raises(InputError, match=r"stations\.tablet\.ul_ofdma: not a parameter"):
         planned(tmp_path, text.replace("20MHz", "20MHz, ul_ofdma: on"))

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from airtcp import suggest
 from airtcp.experiment.figures import KIND
+from airtcp.experiment.topology import MODELS, Settings, Station
 from airtcp.parameters import CONFLICT, PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 
@@ -21,7 +22,8 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
         keys = (field.alias or name for name, field in model.model_fields.items())
         more = _PARAMETERS_IN if model is Parameters else ""
-        return f"unknown key; {suggest.allowed(str(error['loc'][-1]), keys, more)}"
+        key = str(error["loc"][-1])
+        return f"{_unexpected(key, model)}; {suggest.allowed(key, keys, more)}"
     if error["type"] == "missing":
         return "missing"
     if error["type"] == "literal_error":
@@ -44,6 +46,16 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] in (CONFLICT, KIND):
         return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"
+
+
+def _unexpected(key: str, model: type[BaseModel]) -> str:
+    """Why a part of a topology cannot have the key: other parts may have it."""
+    if key in PARAMETER_NAMES or key in Station.model_fields:
+        if model is Settings:
+            return "cannot change during a run"
+        if group := next((name for name, node in MODELS.items() if node is model), None):
+            return f"not a parameter of {group.replace('_', ' ')}"
+    return "unknown key"
 
 
 def key_at(place: Sequence[str | int]) -> str:
