@@ -177,6 +177,19 @@ def test_the_program_of_the_user_that_failed_first_is_named(
     assert failure(tmp_path, *console, "command-0: ended after 60 s, its limit") == message
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "python3: can't open file '/tmp/client.py': [Errno 2] No such file or directory",
+        "sh: 1: /tmp/client: not found",
+    ],
+)
+def test_a_program_missing_in_tmp_is_explained(tmp_path: Path, said: str) -> None:
+    (tmp_path / "command.err").write_text(f"{said}\n")
+    ended = "command: exit code 2"
+    assert failure(tmp_path, ended, CLIENT) == f"{ended}: {said}; the guest has its own /tmp"
+
+
 def test_a_guest_that_panics_has_failed_for_that_reason(tmp_path: Path) -> None:
     console = ("command: exit code 3", CLIENT)
     assert failure(tmp_path, *console, status="panic") == "it ended early"

@@ -250,6 +250,7 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
 
 _OF_USER = re.compile(r"(server-)?command[\w-]*: ")
 _SUCCESS = ": exit code 0"
+_NOT_IN_TMP = re.compile(r"/tmp/.*(No such file|not found)", re.I)
 
 
 def _failed_command(lines: Sequence[str], run_dir: Path, early: bool = False) -> str:
@@ -263,4 +264,8 @@ def _failed_command(lines: Sequence[str], run_dir: Path, early: bool = False) ->
         return ""
     path = run_dir / f"{failed[0].partition(':')[0]}.err"
     said = path.read_text(errors="replace").strip() if path.is_file() else ""
-    return f"{failed[0]}: {said.splitlines()[-1]}" if said else failed[0]
+    if not said:
+        return failed[0]
+    last = said.splitlines()[-1]
+    hint = "; the guest has its own /tmp" if _NOT_IN_TMP.search(last) else ""
+    return f"{failed[0]}: {last}{hint}"
