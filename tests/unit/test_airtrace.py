@@ -32,7 +32,7 @@ from fake_air import (
     write_air,
 )
 from fake_capture import ethernet, on_air, tcp_packet
-from fake_run import write_run
+from fake_run import DATA_PORT, write_exchanges, write_run
 
 from airtcp.errors import AirtcpError
 from airtcp.files import airtrace
@@ -278,6 +278,20 @@ def test_acks_on_the_air_are_counted_during_the_transfer(tmp_path: Path) -> None
         AirtcpError, match="before the transfer starts: use a longer capture_duration"
     ):
         metrics.compute(run, capturing)
+
+
+def test_acks_on_the_air_after_exchanges_are_not_counted(tmp_path: Path) -> None:
+    """The capture lasts until all connections are closed, which takes a second."""
+    run = write_exchanges(write_run(tmp_path / "run"), [1.0], [DATA_PORT])
+    start_after_s(run, 1)  # the transfer takes 4 s
+    frames = [
+        frame(at_us, at_us + 30, sender=1, receiver=0, control=ACK, direction=0)
+        for at_us in (0, 2_000_000, 3_000_000, 6_000_000)
+    ]
+    write_air(run, frames)
+    changes = {"capture": "air", "workload": "request_response", "exchanges": "1"}
+    parameters = Parameters().replace(changes)
+    assert metrics.compute(run, testbed(parameters))["mac_acks_per_s"] == 2 / 4
 
 
 def test_airtime_is_that_of_all_media(tmp_path: Path) -> None:

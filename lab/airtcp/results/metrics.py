@@ -253,10 +253,11 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
 
 
 def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
-    """ACKs and BlockAcks on the air, from the start of the transfer to the end of the capture."""
+    """ACKs and BlockAcks on the air, from the start of the transfer to its end or the capture's."""
     path = run_dir / "air.pcapng"
     start_s = airtrace.transfer_start_ns(path) / 1e9
-    end_s = airtrace.length_ns(path) / 1e9
+    transfer_s = read_airsim(run_dir)["time_ns"] / 1e9
+    end_s = min(airtrace.length_ns(path) / 1e9, start_s + transfer_s)
     if testbed.bulk and not testbed.exchanges:
         end_s = min(end_s, start_s + testbed.parameters.duration_s)
     if end_s <= start_s:
