@@ -14,8 +14,8 @@ from airtcp.files import capture
 MEDIUM_NS = 5_000_000_000
 
 # First octets of Frame Control.
-QOS_DATA, BEACON, PROBE, BAR, BLOCKACK, RTS, CTS, ACK, PS_POLL, TRIGGER = (
-    0x88, 0x80, 0x40, 0x84, 0x94, 0xB4, 0xC4, 0xD4, 0xA4, 0x24,
+QOS_DATA, NULL, QOS_NULL, BEACON, PROBE, BAR, BLOCKACK, RTS, CTS, ACK, PS_POLL, TRIGGER = (
+    0x88, 0x48, 0xC8, 0x80, 0x40, 0x84, 0x94, 0xB4, 0xC4, 0xD4, 0xA4, 0x24,
 )  # fmt: skip
 FROM_AP, TO_AP = 0x02, 0x01
 LLC = b"\xaa\xaa\x03\x00\x00\x00"  # before the EtherType

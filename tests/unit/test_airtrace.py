@@ -59,6 +59,7 @@ def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
         retry=True,
         rate="VHT 80 MHz MCS 9 x2 SGI",
         channel_mhz=5190,
+        carries_data=True,
     )
     assert transmission.octets == 1912
 

@@ -10,6 +10,8 @@ from fake_air import (
     COLLIDED,
     CTS,
     MEDIUM_NS,
+    NULL,
+    QOS_NULL,
     TO_AP,
     Record,
     ampdu,
@@ -23,7 +25,7 @@ from small_report import write_results
 
 from airtcp import cli
 from airtcp.errors import InputError
-from airtcp.files import airtrace
+from airtcp.files import airtrace, capture
 from airtcp.report import medium, model, timeline
 from airtcp.report.figure import Box, Line, Panel, Strokes
 from airtcp.report.medium import Captured
@@ -121,14 +123,29 @@ def test_ppdus_with_nothing_but_tcp_acks_are_not_typical_of_data(tmp_path: Path)
     start_ms = medium.typical_start_ms([captured(path, 4.0)])
     assert medium.read(path, start_ms).mpdus_mean == 4
     assert medium.read(path, 200).mpdus_mean == 8
-    kinds = [(ppdu.kind, ppdu.only_acks) for ppdu in medium.read(path, 200).transmissions[:2]]
-    assert kinds == [("data", False), ("data", True)]
+    kinds = [(ppdu.kind, ppdu.carries_data) for ppdu in medium.read(path, 200).transmissions[:2]]
+    assert kinds == [("data", True), ("data", False)]
 
 
 def test_a_segment_with_a_byte_of_data_is_data(tmp_path: Path) -> None:
     packet = tcp_packet(payload_bytes=1)
     [ppdu] = airtrace.read(write_air(tmp_path, [frame(0, 10, packet=packet)]))
     assert ppdu.carries_data
+
+
+@pytest.mark.parametrize("flag", [capture.TCP_SYN, capture.TCP_FIN, capture.TCP_RST])
+def test_other_segments_without_data_are_data_as_in_counters(tmp_path: Path, flag: int) -> None:
+    packet = bytearray(tcp_packet())
+    packet[33] |= flag
+    [ppdu] = airtrace.read(write_air(tmp_path, [frame(0, 10, packet=bytes(packet))]))
+    assert ppdu.carries_data
+
+
+@pytest.mark.parametrize("control", [NULL, QOS_NULL])
+def test_frames_without_a_body_are_no_data(tmp_path: Path, control: int) -> None:
+    """Stations answer Trigger frames with them, or send them before they doze or scan."""
+    [ppdu] = airtrace.read(write_air(tmp_path, [frame(0, 10, control=control, octets=26)]))
+    assert ppdu.kind == "data" and not ppdu.carries_data
 
 
 def test_a_short_capture_is_shown_from_its_start(tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ class Transmission:
 
     sender and receiver are indexes of radios; receiver is None for frames to a group. lost: the
     positions in the PPDU of lost MPDUs. mpdu_octets: sizes of the captured MPDUs with FCS; fewer
-    than mpdus if some were not captured. only_acks: the MPDUs contain nothing but TCP ACKs.
+    than mpdus if some were not captured. carries_data: whether it counts as a PPDU with data in
+    airsim's counters: an MPDU has a body that is not a TCP ACK, which has no data, SYN, FIN or RST.
     """
 
     start_ns: int
@@ -51,12 +52,7 @@ class Transmission:
     retry: bool
     rate: str
     channel_mhz: int
-    only_acks: bool = False
-
-    @property
-    def carries_data(self) -> bool:
-        """Whether it counts as a PPDU with data in airsim's counters."""
-        return self.kind == "data" and not self.only_acks
+    carries_data: bool = False
 
     @property
     def octets(self) -> int:
@@ -127,7 +123,7 @@ class _Frame(NamedTuple):
     kind: Kind
     from_ap: bool
     rate: str
-    is_tcp_ack: bool
+    is_data: bool
 
 
 def _ppdus(path: Path, from_ns: float, to_ns: float) -> Iterator[list[_Frame]]:
@@ -173,13 +169,14 @@ def _transmission(frames: Sequence[_Frame]) -> Transmission:
         retry=any(frame.retry for frame in frames),
         rate=first.rate,
         channel_mhz=first.channel_mhz,
-        only_acks=all(frame.is_tcp_ack for frame in frames),
+        carries_data=any(frame.is_data for frame in frames),
     )
 
 
 # --- headers ---------------------------------------------------------------------------------
 
 _FCS_OCTETS = 4
+_NO_BODY = 0x40  # in the first octet of data frames: Null and QoS Null
 # Headers of 802.11 with four addresses and QoS, LLC, and IP and TCP with all options; FCS.
 _MOST_ACK_OCTETS = 32 + 8 + 60 + 60 + _FCS_OCTETS
 
@@ -248,16 +245,18 @@ def _parse(packet: Packet) -> _Frame:
         from_ap=kind == "beacon"
         or (kind in ("data", "multicast") and data[length + 1] & 0x03 == 0x02),
         rate=_rate(data, at),
-        is_tcp_ack=kind == "data" and _is_tcp_ack(packet, packet.wire_length - length),
+        is_data=kind in ("data", "multicast")
+        and not data[length] & _NO_BODY
+        and not _is_tcp_ack(packet, packet.wire_length - length),
     )
 
 
 def _is_tcp_ack(packet: Packet, octets: int) -> bool:
-    """Whether a frame of so many octets contains a TCP segment without data."""
+    """Whether a frame of so many octets contains a TCP segment that only acknowledges."""
     if octets > _MOST_ACK_OCTETS:  # most frames are: do not parse them
         return False
     segment = radiotap_tcp(packet)
-    return segment is not None and segment.payload_bytes == 0
+    return segment is not None and segment.is_pure_ack
 
 
 def _airsim(data: bytes, vendor: int, length: int, *, is_tlv: bool) -> tuple[int, ...]:
