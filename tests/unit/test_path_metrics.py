@@ -134,6 +134,14 @@ def test_idle_latency_needs_a_baseline(
     assert (metrics["ping_rtt_ms_p50"], metrics["ping_idle_ms_p50"]) == (loaded_ms, idle_ms)
 
 
+def test_pings_before_late_flows_have_ended_are_not_idle(tmp_path: Path) -> None:
+    """The transfer takes 4 s after the baseline, though `duration` is 1 s."""
+    run = write_run(tmp_path / "run")
+    write_pings(run, 0, 2, 4, 5, 7)
+    metrics = compute(run, duration="1s", baseline="2s")
+    assert (metrics["ping_rtt_ms_p50"], metrics["ping_idle_ms_p50"]) == (2, 3)  # of 1 and 5
+
+
 def test_pings_that_are_answered_only_before_the_transfer_are_an_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_pings(run, 0, 1)

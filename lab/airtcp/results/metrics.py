@@ -81,13 +81,14 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
         )
     if traces := [trace for workload in measured for trace in workload.traces]:
         values |= sampled(run_dir, traces)
-    values |= _probed(run_dir, testbed)
+    transfer_s = read_airsim(run_dir)["time_ns"] / 1e9 if on_hosts_s is None else on_hosts_s
+    values |= _probed(run_dir, testbed, transfer_s)
     if on_hosts_s is None:
         values |= _path(run_dir, testbed)
     if values["data_segments"] is not None:
         packets = sum(values[name] or 0 for name in ("data_segments", "acks_sent"))
         packets -= values["acks_filtered"] or 0
-        values["packets_per_s"] = packets / (on_hosts_s or read_airsim(run_dir)["time_ns"] / 1e9)
+        values["packets_per_s"] = packets / transfer_s
     if on_hosts_s is not None:
         return values
     if AIR in testbed.captures:
@@ -145,8 +146,11 @@ def flows(run_dir: Path, testbed: Testbed) -> list[FlowRecord]:
     return records
 
 
-def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
-    """Latency during the flows, which start after `baseline`, and before and after them."""
+def _probed(run_dir: Path, testbed: Testbed, transfer_s: float) -> dict[str, Value]:
+    """Latency during the flows, which start after `baseline`, and before and after them.
+
+    transfer_s: until the last connection has ended, which may take seconds longer than `duration`.
+    """
     idle_s = testbed.parameters.baseline_s
     load_s = idle_s, idle_s + testbed.parameters.duration_s
     values: dict[str, Value] = {}
@@ -160,7 +164,7 @@ def _probed(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
         values["ping_rtt_ms_p50"] = float(numpy.percentile(rtts_ms, 50))
         values["ping_rtt_ms_p95"] = float(numpy.percentile(rtts_ms, 95))
         values["ping_loss_share"] = 1 - rtts_ms.size / sum(ping.rtt_ms.size for ping in loaded)
-        ends_s = ((-numpy.inf, load_s[0]), (load_s[1], numpy.inf))
+        ends_s = ((-numpy.inf, idle_s), (max(load_s[1], idle_s + transfer_s), numpy.inf))
         unloaded = [ping.within(*end_s).answered for ping in pings for end_s in ends_s]
         rtts_ms = numpy.concatenate([ping.rtt_ms for ping in unloaded])
         if idle_s and rtts_ms.size:
