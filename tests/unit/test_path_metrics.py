@@ -65,6 +65,19 @@ def test_segments_with_data_are_not_acks(tmp_path: Path) -> None:
     )
 
 
+def test_requests_are_packets(tmp_path: Path) -> None:
+    """The receiver of the data sends requests, which are segments with data too."""
+    run = write_exchanges(write_run(tmp_path / "run"), [1.0], [DATA_PORT])
+    path = run / "tcp-station.csv"
+    *rows, _ = path.read_text().splitlines()
+    ends = f"10.0.0.2:{DATA_PORT}", "10.0.0.1:5201"
+    closed = tcp_row("close", 4040, *ends, segs_out=500, data_segs_out=450, data_segs_in=995)
+    path.write_text("\n".join([*rows, closed, ""]))
+    metrics = compute(run, workload="request_response", exchanges="1")
+    assert metrics["acks_sent"] == 50
+    assert metrics["packets_per_s"] == (1003 + 500) / 4
+
+
 def test_a_transfer_without_data_is_an_error(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     ends = "10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}"

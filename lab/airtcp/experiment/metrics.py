@@ -79,8 +79,8 @@ METRICS: Mapping[str, Metric] = {
     ),
     "packets_per_s": Metric(
         "1/s",
-        "TCP segments that crossed the network, per second of the transfer: data_segments + "
-        "acks_sent - acks_filtered",
+        "TCP segments that crossed the network, per second of the transfer: those that both ends "
+        "sent (tcpi_segs_out) - acks_filtered",
     ),
     "router_utilisation": Metric(
         "", "share of the transfer's time in which the router's processor was busy"

@@ -75,20 +75,18 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
             times_ms.setdefault(name, []).append(times)
     for name, parts in times_ms.items():
         values |= distribution(name, numpy.concatenate(parts))
+    received = [final for workload in measured for final in workload.received]
     if sent := [final for workload in measured for final in workload.sent]:
-        values |= counted(
-            run_dir, sent, [final for workload in measured for final in workload.received]
-        )
+        values |= counted(run_dir, sent, received)
     if traces := [trace for workload in measured for trace in workload.traces]:
         values |= sampled(run_dir, traces)
     transfer_s = read_airsim(run_dir)["time_ns"] / 1e9 if on_hosts_s is None else on_hosts_s
     values |= _probed(run_dir, testbed, transfer_s)
     if on_hosts_s is None:
         values |= _path(run_dir, testbed)
-    if values["data_segments"] is not None:
-        packets = sum(values[name] or 0 for name in ("data_segments", "acks_sent"))
-        packets -= values["acks_filtered"] or 0
-        values["packets_per_s"] = packets / transfer_s
+    if sent:
+        segments = sum(final["segs_out"] for final in (*sent, *received))
+        values["packets_per_s"] = (segments - (values["acks_filtered"] or 0)) / transfer_s
     if on_hosts_s is not None:
         return values
     if AIR in testbed.captures:
