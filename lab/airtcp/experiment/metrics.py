@@ -137,7 +137,11 @@ METRICS: Mapping[str, Metric] = {
         "802.11 ACKs and BlockAcks per second on the air, of the part of the transfer in the "
         "capture; needs capture: air",
     ),
-    "tx_retries": Metric("MPDUs", "MPDUs retransmitted on the air, in both directions"),
+    "tx_retries": Metric(
+        "MPDUs",
+        "attempts to send an MPDU after its first one, in both directions; an RTS without a CTS is "
+        "an attempt of every MPDU of the PPDU",
+    ),
     "tx_drops": Metric("MPDUs", "MPDUs that the radios dropped after their last attempt"),
     "collisions": Metric(
         "PPDUs", "PPDUs, RTS and Trigger frames lost at their receivers to a collision"
