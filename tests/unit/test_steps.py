@@ -94,22 +94,25 @@ import sys
 from pathlib import Path
 from airtcp.backends import uml
 from airtcp.backends.guesttools import GuestTools
+from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.steps.step import run
+from airtcp.parameters import Parameters
+from airtcp.sweep import run
+from airtcp.sweep.request import RunRequest
 
 uml.boot = lambda *_, **__: None
-backend = uml.Uml(Kernel(Path("linux"), "6.12.0", ""), GuestTools(Path("tools")))
-limits_s = {"timeout_wall_s": 1, "timeout_virtual_s": 1}
-backend.run([run("echo \u00fc")], Path(sys.argv[1]), seed=1, memory_mb=1, **limits_s)
+kernel, tools = Kernel(Path("linux"), "6.12.0", ""), GuestTools(Path("tools"))
+case = Case({}, Parameters().replace({"workload": "command", "command": "echo \u00fc"}))
+run._boot(RunRequest.of(kernel, tools, case, 1), Path(sys.argv[1]))
 """
 
 
 def test_plans_are_the_same_in_every_locale(tmp_path: Path) -> None:
     """Commands of the user may have other characters than those of ASCII."""
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = [sys.executable, "-P", "-c", PLAN_IN_ANY_LOCALE, str(tmp_path)]
+    command = [sys.executable, "-P", "-c", PLAN_IN_ANY_LOCALE, str(tmp_path / "run")]
     subprocess.run(command, env=os.environ | ascii_only, check=True)
-    assert (tmp_path / "plan.sh").read_bytes().endswith("must echo \u00fc\n".encode())
+    assert "echo \u00fc".encode() in (tmp_path / "run" / "plan.sh").read_bytes()
 
 
 @pytest.mark.parametrize(

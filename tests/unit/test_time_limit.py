@@ -86,7 +86,7 @@ def _limits(
         limits_s.update(options)
         raise StopError("hangs")
 
-    monkeypatch.setattr(uml.Uml, "run", hang)
+    monkeypatch.setattr(uml, "boot", hang)
     [job] = requests(KERNEL, TOOLS, [Case({}, Parameters().replace(settings))], [1])
     with pytest.raises(StopError):
         run.run_one(job, directory)

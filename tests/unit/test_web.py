@@ -82,12 +82,12 @@ def test_stations_load_different_pages(tmp_path: Path, monkeypatch: pytest.Monke
     [job] = requests(kernel, GuestTools(Path("tools")), [case], [3])
     texts: list[str] = []
 
-    def read(backend: uml.Uml, steps: object, run_dir: Path, **_options: object) -> GuestResult:
+    def read(kernel: Kernel, tools: GuestTools, run_dir: Path, **_options: object) -> GuestResult:
         texts.extend(path.read_text() for path in sorted(run_dir.glob("pages*.txt")))
         (run_dir / "console.log").touch()
         return GuestResult("timeout", None, 1.0, 1.0, run_dir / "console.log", "")
 
-    monkeypatch.setattr(uml.Uml, "run", read)
+    monkeypatch.setattr(uml, "boot", read)
     run.run_one(job, tmp_path)
     assert len(texts) == len(set(texts)) == 2
 

@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from airtcp import interrupts
 from airtcp.backends import console, hostlimits
 from airtcp.errors import InputError
-from airtcp.steps.step import Step
 
 _POLL_S = 0.25
 
@@ -55,35 +54,6 @@ class GuestResult:
     console: Path
     reason: str
     code: int = 0
-
-
-class Backend(Protocol):
-    """Runs the steps of a run, wherever the nodes are.
-
-    A new backend is a package with such a class. Only sweep/run.py chooses a backend.
-    """
-
-    def clean(self, run_dir: Path) -> None:
-        """Remove what a killed run in this directory has left elsewhere."""
-
-    def run(
-        self,
-        steps: Sequence[Step],
-        run_dir: Path,
-        *,
-        seed: int,
-        memory_mb: int,
-        timeout_wall_s: float,
-        timeout_virtual_s: float,
-    ) -> GuestResult:
-        """Execute the steps in order until the last one, or until one fails.
-
-        run_dir then contains the files that they wrote and a log (console.log). The guest is killed
-        after a limit of the host's time, or of virtual time since boot. A failed run is reported by
-        the status, not by an exception. Raises StopError or CrowdedError if this machine cannot run
-        it, or not together with the current number of others.
-        """
-        ...
 
 
 def run_guest(

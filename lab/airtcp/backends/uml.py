@@ -14,19 +14,17 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from airtcp import interrupts
-from airtcp.backends import console, hostcpu, hostlimits, shell
+from airtcp.backends import console, hostcpu, hostlimits
 from airtcp.backends.base import GuestResult, run_guest
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, CrowdedError
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.ports import has_policies
 from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
-from airtcp.steps.step import Step
 
 EPOCH_NS = 1_735_689_600_000_000_000
 """The guest's clock at boot: 2025-01-01 00:00:00 UTC."""
@@ -48,40 +46,6 @@ _FIRST_STEPS = (
 )
 
 
-@dataclass(frozen=True)
-class Uml:
-    """The backend of runs: one guest has all nodes, in network namespaces."""
-
-    kernel: Kernel
-    tools: GuestTools
-
-    def clean(self, run_dir: Path) -> None:
-        remove_leftovers(run_dir)
-
-    def run(
-        self,
-        steps: Sequence[Step],
-        run_dir: Path,
-        *,
-        seed: int,
-        memory_mb: int,
-        timeout_wall_s: float,
-        timeout_virtual_s: float,
-    ) -> GuestResult:
-        """The steps are in run_dir/plan.sh; the rest is as in boot()."""
-        (run_dir / "plan.sh").write_text(shell.render(steps), encoding="utf-8")
-        return boot(
-            self.kernel,
-            self.tools,
-            run_dir,
-            seed=seed,
-            memory_mb=memory_mb,
-            timeout_wall_s=timeout_wall_s,
-            timeout_virtual_s=timeout_virtual_s,
-            root=self.tools.root,
-        )
-
-
 def boot(
     kernel: Kernel,
     tools: GuestTools,
@@ -101,11 +65,11 @@ def boot(
     In the guest, run_dir is writable at RUN_DIR_IN_GUEST (the working directory) and the tools are
     at GUEST_DIR. The console is written to run_dir/console.log. on_progress is called with the
     virtual seconds since boot, a few times per second. root: the root file system, read-only.
-    `interactive` gives the guest the user's
-    terminal and real instead of virtual time. parameters: added to the kernel's command line. The
-    failure of a guest is reported by the status of the result, not by an exception. Raises
-    StopError or CrowdedError if this machine cannot run the guest, or not together with the current
-    number of others.
+    `interactive` gives the guest the user's terminal and real instead of virtual time. parameters:
+    added to the kernel's command line. The guest is killed after a limit of the host's time, or of
+    virtual time since boot. The failure of a guest is reported by the status of the result, not by
+    an exception. Raises StopError or CrowdedError if this machine cannot run the guest, or not
+    together with the current number of others.
     """
     hostlimits.allow_open_files()
     hostlimits.require_prctl()

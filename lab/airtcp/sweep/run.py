@@ -18,7 +18,7 @@ import numpy.ma  # noqa: F401 - otherwise percentile() loads it in the process o
 
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
-from airtcp.backends.base import Backend, GuestResult, virtual_time_s
+from airtcp.backends.base import GuestResult, virtual_time_s
 from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
@@ -112,19 +112,21 @@ def writing(run_dir: Path) -> Iterator[None]:
 def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
     """Run the plan in an empty directory."""
     testbed = request.testbed
-    backend: Backend = uml.Uml(request.kernel, request.tools)
-    backend.clean(run_dir)
+    uml.remove_leftovers(run_dir)
     atomicfile.remove(run_dir, RESULT_FILE)
     run_dir.mkdir(parents=True)
     for name, text in input_files(testbed.flows, request.seed).items():
         (run_dir / name).write_text(text)
-    return backend.run(
-        request.plan,
+    (run_dir / "plan.sh").write_text(shell.render(request.plan), encoding="utf-8")
+    return uml.boot(
+        request.kernel,
+        request.tools,
         run_dir,
         seed=request.seed,
         memory_mb=testbed.memory_mb,
         timeout_wall_s=_timeout_wall_s(testbed),
         timeout_virtual_s=_timeout_virtual_s(testbed),
+        root=request.tools.root,
     )
 
 
