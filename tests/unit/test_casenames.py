@@ -16,6 +16,7 @@ from airtcp.report import finding, model, question
 from airtcp.results.table import table
 from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import requests
+from airtcp.sweep.sweep import Event
 
 USUAL: dict[str, Plain] = {
     **{"ack_policy": "default", "delay": "5ms", "mcs": 3},
@@ -84,5 +85,5 @@ def test_progress_omits_usual_values() -> None:
         Kernel(Path("linux"), "6.12.0", "0123456789abcdef"), GuestTools(Path("tools")), cases, [1]
     )
     lines: list[str] = []
-    Progress(todo, lines.append, tty=True)([(todo[1], 2.0)], None, None)
+    Progress(todo, lines.append, tty=True)(Event([(todo[1], 2.0)]))
     assert "  delay=1ms mcs=3 seed=1 at 2 s" in lines[0]

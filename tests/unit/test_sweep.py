@@ -46,9 +46,9 @@ def interrupt_when(ended: int, *exist: Path) -> sweep.Watch:
     """Send SIGINT to this process when that many runs have ended and these files exist."""
     ends = []
 
-    def watch(_running: object, _job: object, end: object) -> None:
-        if end is not None:
-            ends.append(end)
+    def watch(event: sweep.Event) -> None:
+        if event.ended:
+            ends.append(event.ended)
         if len(ends) == ended and all(path.exists() for path in exist):
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -261,7 +261,7 @@ def test_the_time_left_is_that_at_the_average_speed(monkeypatch: pytest.MonkeyPa
     times_s = iter((100.0, 110.0))
     monkeypatch.setattr(time, "monotonic", lambda: next(times_s))
     lines: list[str] = []
-    Progress(todo, lines.append, tty=True)([(todo[0], half_s)], None, None)
+    Progress(todo, lines.append, tty=True)(sweep.Event([(todo[0], half_s)]))
     # A quarter of all took 10 s.
     assert "[0/2]  30 s left" in lines[0]
 

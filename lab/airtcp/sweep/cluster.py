@@ -80,7 +80,7 @@ def events(
                     if client.status != "running":
                         raise _gone(cluster.where)
                     for failed in runs.update():
-                        yield Event((), failed, _LOST)
+                        yield Event(ended=(failed, _LOST))
                     for run in runs.begin():
                         store.when_done(run)
                     if news := store.next(timeout_s=_POLL_S):
@@ -90,7 +90,7 @@ def events(
                         elif runs.stored(run):
                             if isinstance(end, Exception):
                                 raise end
-                            yield Event((), run.job, end)
+                            yield Event(ended=(run.job, end))
             finally:
                 client.cancel(runs.futures)
 

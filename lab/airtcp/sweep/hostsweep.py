@@ -122,11 +122,11 @@ class HostMachines:
         for job in todo:
             yield Event([(job, 0.0)])
             try:
-                yield Event([], job, self._run(job, out_dir))
+                yield Event(ended=(job, self._run(job, out_dir)))
             except StopError:
                 raise
             except AirtcpError as error:
-                yield Event([], job, Failure(str(error)))
+                yield Event(ended=(job, Failure(str(error))))
 
     def _run(self, request: Request, out_dir: Path) -> RunRecord:
         run_dir = request.directory(out_dir)

@@ -10,7 +10,7 @@ from airtcp.results.record import RunRecord
 from airtcp.steps.workloads import headline_of
 from airtcp.sweep.request import Request
 from airtcp.sweep.run import expected_virtual_s
-from airtcp.sweep.sweep import Failure
+from airtcp.sweep.sweep import Event, Failure
 
 
 class Progress:
@@ -32,21 +32,19 @@ class Progress:
         self._tty = tty
         self._began = time.monotonic()
 
-    def __call__(
-        self,
-        running: Sequence[tuple[Request, float]],
-        job: Request | None,
-        end: RunRecord | Failure | None,
-    ) -> None:
-        if job is not None and end is not None:
+    def __call__(self, event: Event) -> None:
+        if event.ended:
+            job, end = event.ended
             self._ended += 1
             self._ended_s += self._weights[job]
-            self._line(f"{self._count} {job.short_name(self._usual)}: {_verdict(end)}")
-        elif self._tty and running:
+            text = f"{self._count} {job.short_name(self._usual)}: {_verdict(end)}\n"
+            self._write(f"\r\033[K{text}" if self._tty else text)
+        elif self._tty and event.running:
             now = "  ".join(
-                f"{job.short_name(self._usual)} at {virtual_s:.0f} s" for job, virtual_s in running
+                f"{job.short_name(self._usual)} at {virtual_s:.0f} s"
+                for job, virtual_s in event.running
             )
-            eta = self._eta_s(running)
+            eta = self._eta_s(event.running)
             left = f"  {eta:.0f} s left" if eta is not None else ""
             line = f"{self._count}{left}  {now}"
             self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
@@ -54,9 +52,6 @@ class Progress:
     @property
     def _count(self) -> str:
         return f"{self._name}[{self._ended}/{len(self._weights)}]"
-
-    def _line(self, text: str) -> None:
-        self._write(f"\r\033[K{text}\n" if self._tty else f"{text}\n")
 
     def _eta_s(self, running: Sequence[tuple[Request, float]]) -> float | None:
         """Remaining wall time in seconds, at the average speed so far."""

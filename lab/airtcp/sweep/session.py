@@ -26,7 +26,7 @@ from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import Request, RunRequest, requests, without_effect
 from airtcp.sweep.sweep import (
     Batch,
-    Failure,
+    Event,
     Outcome,
     Watch,
     collect,
@@ -421,14 +421,12 @@ def _watch(todo: Sequence[Request], out_dir: Path, index: Index, name: str) -> W
     """Show the progress, and add finished runs to the index."""
     progress = Progress(todo, _write, sys.stderr.isatty(), name)
 
-    def watch(
-        running: Sequence[tuple[Request, float]],
-        job: Request | None,
-        end: RunRecord | Failure | None,
-    ) -> None:
-        if job is not None and isinstance(end, RunRecord) and end.ok:
-            index.add(job.identity, job.directory(out_dir))
-        progress(running, job, end)
+    def watch(event: Event) -> None:
+        if event.ended:
+            job, end = event.ended
+            if isinstance(end, RunRecord) and end.ok:
+                index.add(job.identity, job.directory(out_dir))
+        progress(event)
 
     return watch
 

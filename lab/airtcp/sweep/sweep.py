@@ -117,23 +117,19 @@ def split(
 
 
 class Event(NamedTuple):
-    """The running jobs of a sweep with their virtual times, and optionally one that has ended."""
+    """The running jobs of a sweep with their virtual times in s, and one that has ended, if any."""
 
-    running: Sequence[tuple[Request, float]]
-    job: Request | None = None
-    end: RunRecord | Failure | None = None
+    running: Sequence[tuple[Request, float]] = ()
+    ended: tuple[Request, RunRecord | Failure] | None = None
 
 
-Watch = Callable[
-    [Sequence[tuple[Request, float]], Request | None, RunRecord | Failure | None], None
-]
+Watch = Callable[[Event], None]
 
 
 class Batch(NamedTuple):
     """Runs of one directory. ended(outcome) is called when the last of them has ended.
 
-    watch(running, job, end) is called twice per second with the running jobs and their virtual
-    times in seconds, and once for each job that ends.
+    watch(event) is called twice per second, and once for each job that ends.
     """
 
     todo: Sequence[RunRequest]
@@ -178,7 +174,7 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
 
     def handle(event: Event) -> None:
         for each in begun:
-            if each.concerned(event.job):
+            if each.concerned(event):
                 each.add(event)
                 break
         end_finished()
@@ -198,7 +194,10 @@ class _Results:
         self._recorded: list[Request] = []
         self._failures: dict[Request, str] = {}
 
-    def add(self, job: Request, end: RunRecord | Failure) -> None:
+    def add(self, event: Event) -> None:
+        if not event.ended:
+            return
+        job, end = event.ended
         if isinstance(end, Failure):
             self._failures[job] = end.message
             return
@@ -218,16 +217,16 @@ class _Begun:
         self._results = _Results()
         self.waiting: set[Request] = set(batch.todo)
 
-    def concerned(self, job: Request | None) -> bool:
-        """Whether an event is for this batch. Those without a job are for all; one shows them."""
-        return job is None or job in self.waiting
+    def concerned(self, event: Event) -> bool:
+        """Whether an event is for this batch. If no run has ended, it is for all; one shows it."""
+        return event.ended is None or event.ended[0] in self.waiting
 
     def add(self, event: Event) -> None:
         running = [(job, virtual_s) for job, virtual_s in event.running if job in self.waiting]
-        if event.job is not None and event.end is not None:
-            self._results.add(event.job, event.end)
-            self.waiting.remove(event.job)
-        self._batch.watch(running, event.job, event.end)
+        self._results.add(event)
+        if event.ended:
+            self.waiting.remove(event.ended[0])
+        self._batch.watch(event._replace(running=running))
 
     def end(self, interrupted: bool = False, stopped: str = "") -> None:
         self._batch.ended(self._results.outcome(interrupted, stopped))
@@ -238,9 +237,8 @@ def collect(events: Generator[Event], watch: Watch) -> Outcome:
     results = _Results()
 
     def handle(event: Event) -> None:
-        if event.job is not None and event.end is not None:
-            results.add(event.job, event.end)
-        watch(*event)
+        results.add(event)
+        watch(event)
 
     return results.outcome(*_handle_all(events, handle))
 
@@ -305,7 +303,7 @@ def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Eve
                     again = [*waiting, (worker.job, worker.out_dir)]
                     waiting = deque(sorted(again, key=lambda each: order[each[0]]))
                 else:
-                    yield Event(_reached(running), worker.job, end)
+                    yield Event(_reached(running), (worker.job, end))
             if crowded:
                 limit, why = max(1, min(limit - 1, len(running))), crowded
             elif limit < announced:
