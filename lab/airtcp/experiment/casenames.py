@@ -37,6 +37,11 @@ def unusual(factors: Mapping[str, _Value], usual: Mapping[str, _Value]) -> dict[
     return {name: value for name, value in factors.items() if usual.get(name) != value}
 
 
+def words(name: str) -> str:
+    """The name of a parameter or metric as text: `ACK policy`."""
+    return " ".join("ACK" if word == "ack" else word for word in name.split("_"))
+
+
 def case_name(factors: Mapping[str, object], usual: Mapping[str, object] | None = None) -> str:
     """The name of a case in tables and messages."""
     shown = unusual(factors, usual or {})

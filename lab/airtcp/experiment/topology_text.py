@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from airtcp.experiment.casenames import words
 from airtcp.experiment.topology import (
     AccessPoint,
     Change,
@@ -40,25 +41,20 @@ def lines(network: Network) -> Iterator[str]:
         ("stations", "station"),
     ):
         for name, settings in topology.get(group, {}).items():
-            yield f"{kind} {name}{_values(settings, ': ')}"
+            yield f"{kind} {name}{_values(settings)}"
     for pair in network.topology.hidden:
         yield f"hidden from each other: {' and '.join(pair)}"
     for flow in network.flows:
         given = flow.model_dump(mode="json", exclude_unset=True)
-        yield f"flow {given.pop('from')} to {given.pop('to')}{_values(given, ': ')}"
+        yield f"flow {given.pop('from')} to {given.pop('to')}{_values(given)}"
     for change in network.schedule:
         given = change.model_dump(mode="json", exclude_unset=True)
-        yield f"at {given['at']} {given['node']}{_values(given['set'], ': ')}"
+        yield f"at {given['at']} {given['node']}{_values(given['set'])}"
 
 
-def _values(given: Mapping[str, Any], before: str) -> str:
-    text = ", ".join(f"{_words(name)} {value}" for name, value in given.items())
-    return f"{before}{text}" if text else ""
-
-
-def _words(name: str) -> str:
-    """The name of a parameter as words."""
-    return " ".join("ACK" if word == "ack" else word for word in name.split("_"))
+def _values(given: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{words(name)} {value}" for name, value in given.items())
+    return f": {text}" if text else ""
 
 
 def tables() -> str:

@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from airtcp.experiment.casenames import unusual
+from airtcp.experiment.casenames import unusual, words
 from airtcp.experiment.figures import MetricFigure
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.report.model import POLICY, Measured, Results, factor, label_of, words
+from airtcp.report.model import POLICY, Measured, Results, factor, label_of
 from airtcp.statistics import Summary, paired_ratio
 from airtcp.steps.workloads.workload import Headline
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment.casenames import unusual, usual_values
+from airtcp.experiment.casenames import unusual, usual_values, words
 from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.metrics import Value
@@ -425,11 +425,6 @@ def settings_of(command: str) -> list[str]:
         *(f"{option[2:]}={value}" for option, value in pairs if option in _SETTING_OPTIONS),
         *(option[2:] for option in given if option in ("--quick", "--full")),
     ]
-
-
-def words(name: str) -> str:
-    """The name of a parameter or metric as text: `ACK policy`."""
-    return " ".join("ACK" if word == "ack" else word for word in name.split("_"))
 
 
 def readable(value: object) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from airtcp.experiment.casenames import words
 from airtcp.experiment.experiment import KERNEL_FACTOR
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import NUMBERS
 from airtcp.report.figure import Axis
-from airtcp.report.model import Measured, Published, factor, readable, words
+from airtcp.report.model import Measured, Published, factor, readable
 from airtcp.statistics import Summary, paired_ratio
 from airtcp.units import parse_duration_s, parse_rate_bps, parse_size_bytes
 

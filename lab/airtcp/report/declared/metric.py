@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from airtcp.errors import AirtcpError
+from airtcp.experiment.casenames import words
 from airtcp.experiment.figures import MetricFigure
 from airtcp.parameters import NUMBERS
 from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
 from airtcp.report.figure import Entry, Figure, Labels, Line, Mark, Style, Text, floats
 from airtcp.report.formats import number, with_interval
-from airtcp.report.model import Declared, Measured, Results, words
+from airtcp.report.model import Declared, Measured, Results
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
 from airtcp.statistics import Summary

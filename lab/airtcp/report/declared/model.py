@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy
 
 from airtcp.errors import AirtcpError
+from airtcp.experiment.casenames import words
 from airtcp.experiment.figures import ModelFigure
 from airtcp.report.declared import layout, panels
 from airtcp.report.figure import (
@@ -22,7 +23,7 @@ from airtcp.report.figure import (
     with_margin,
 )
 from airtcp.report.formats import number, with_interval
-from airtcp.report.model import Declared, Results, readable, words
+from airtcp.report.model import Declared, Results, readable
 from airtcp.report.palette import policy_role
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from airtcp.experiment.casenames import words
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.report.declared import layout
 from airtcp.report.declared.layout import Layout, Place
@@ -21,7 +22,6 @@ from airtcp.report.figure import (
     Style,
 )
 from airtcp.report.markers import MARKERS, Name
-from airtcp.report.model import words
 from airtcp.report.palette import POLICY_COLOURS, policy_role
 
 # One for each line, or for each metric if there are several; colours repeat sooner.
