@@ -16,7 +16,6 @@ from airtcp.files import capture
 from airtcp.parameters import Parameters
 from airtcp.report import contents, model, page
 from airtcp.report.plot import Plot
-from airtcp.report.saved import Saved
 from airtcp.results import timeseries
 from airtcp.results.metrics import compute
 from airtcp.statistics import Summary, summarize
@@ -111,7 +110,9 @@ def save(out_dir: Path, document: Mapping[str, Any]) -> None:
 def text_of(out_dir: Path) -> str:
     """The HTML of the report, with empty figures."""
     shown = contents.describe(model.load(out_dir))
-    return page.render(shown, {plot.slug: Saved("<svg></svg>", {}, None) for plot in shown.plots})
+    return page.render(
+        shown, {plot.slug: page.Saved("<svg></svg>", {}, None) for plot in shown.plots}
+    )
 
 
 def plots_of(out_dir: Path) -> dict[str, Plot]:

@@ -9,7 +9,6 @@ from small_report import text_of, write_results
 
 from airtcp.experiment.topology import Network
 from airtcp.report import contents, model, page
-from airtcp.report.saved import Saved
 
 TOPOLOGY = '<h3 id="topology">'
 
@@ -42,7 +41,9 @@ def test_page_describes_a_custom_topology(tmp_path: Path, monkeypatch: pytest.Mo
         "schedule": [{"at": "2s", "node": "phone", "set": {"ack_policy": "aad"}}],
     }
     monkeypatch.setattr(model.Run, "network", property(lambda _: Network.model_validate(network)))
-    text = page.render(shown, {plot.slug: Saved("<svg></svg>", {}, None) for plot in shown.plots})
+    text = page.render(
+        shown, {plot.slug: page.Saved("<svg></svg>", {}, None) for plot in shown.plots}
+    )
     for line in (
         "station phone: access point ap, mcs 1",
         "flow near to phone: start 1s",

@@ -177,7 +177,7 @@ def test_the_caption_says_how_typical_the_part_is(tmp_path: Path) -> None:
     results = write_transfers(tmp_path / "out", {"default": 14, "aad": 3})
     (default, aad), notes = timeline.plots(results)
     assert not notes
-    mean = results.runs[0].metrics["ampdu_mpdus_mean"]
+    mean = results.runs[0].record.metrics["ampdu_mpdus_mean"]
     start = "of the run: PPDUs with more than TCP ACKs have"
     rest = f"MPDUs on average, {mean:.3g} in the whole run;"
     assert f"Typical {start} 14 {rest} 70 such MPDUs here, 70 per 50 ms in" in default.caption

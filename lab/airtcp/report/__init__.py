@@ -10,8 +10,8 @@ from airtcp import atomicfile
 from airtcp.errors import of_file
 from airtcp.report import contents, model, page, plotly, svg, writer
 from airtcp.report.contents import Count
+from airtcp.report.page import Saved
 from airtcp.report.plot import Plot
-from airtcp.report.saved import Saved
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.casenames import unusual, usual_values, words
 from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
-from airtcp.experiment.metrics import Value
 from airtcp.experiment.papers import SIGNS, Precision
 from airtcp.experiment.published import published_ratio
 from airtcp.experiment.topology import Network
@@ -31,14 +30,7 @@ from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
 from airtcp.results.documents import Comparison, FigureRecord, SummaryRow
 from airtcp.results.modelfit import MeanAbsoluteError, Point
-from airtcp.results.record import (
-    Artifact,
-    Cost,
-    FlowRecord,
-    HostRecord,
-    KernelRecord,
-    RunRecord,
-)
+from airtcp.results.record import HostRecord, KernelRecord, RunRecord
 from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
@@ -91,28 +83,6 @@ class Run:
         return self.record.parameters
 
     @property
-    def metrics(self) -> Mapping[str, Value]:
-        return self.record.metrics
-
-    @property
-    def cost(self) -> Cost:
-        return self.record.cost
-
-    @property
-    def artifacts(self) -> Mapping[str, Artifact]:
-        return self.record.artifacts
-
-    @property
-    def identity(self) -> str:
-        """A hash of everything that determines the run."""
-        return self.record.identity
-
-    @property
-    def flows(self) -> Sequence[FlowRecord]:
-        """Flows of a custom topology."""
-        return self.record.flows
-
-    @property
     def hosts(self) -> Mapping[str, HostRecord]:
         """The real hosts that did the run, by name; empty if it was simulated."""
         return self.record.measured_on.hosts if self.record.measured_on else {}
@@ -144,12 +114,12 @@ class Run:
     @cached_property
     def testbed(self) -> Testbed:
         """The run's testbed. Raises AirtcpError for a topology of an incompatible version."""
-        return build(self.settings, self.network) if self.network else build(self.settings)
+        return build(self.settings, self.network)
 
     @property
     def pings(self) -> list[Latency]:
         """The RTTs of each station that ran ping. Raises AirtcpError if a file cannot be read."""
-        if self.metrics.get("ping_rtt_ms_p50") is None:
+        if self.record.metrics.get("ping_rtt_ms_p50") is None:
             return []
         files = [probe.file for probe in self.testbed.probes if probe.tool == "ping"]
         return [read_ping(self.directory, file) for file in files]
@@ -172,7 +142,7 @@ class Measured:
 
     def by_seed(self, metric: str) -> dict[int, float]:
         """The metric of every run that has it."""
-        values = ((run.seed, run.metrics.get(metric)) for run in self.runs)
+        values = ((run.seed, run.record.metrics.get(metric)) for run in self.runs)
         return {seed: value for seed, value in values if value is not None}
 
 

@@ -31,7 +31,6 @@ from airtcp.report.model import (
     readable,
 )
 from airtcp.report.palette import PALETTE, policy_role
-from airtcp.report.saved import Saved
 from airtcp.results import reproduction
 from airtcp.results.documents import Comparison as PublishedComparison
 from airtcp.results.reproduction import needs_reason
@@ -39,6 +38,18 @@ from airtcp.statistics import paired_difference, summarize
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 from airtcp.units import counted
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A figure as the page has it: inline SVG, and paths of the files for print by format, if any.
+
+    interactive: Plotly's document as JSON; None: the page zooms into the SVG.
+    """
+
+    svg: str
+    files: Mapping[str, str]
+    interactive: str | None
 
 
 def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None = None) -> str:
@@ -247,7 +258,7 @@ class FlowRow:
 
 
 def _flow_rows(condition: Condition) -> list[FlowRow]:
-    first = condition.policies[0].runs[0].flows
+    first = condition.policies[0].runs[0].record.flows
     return [
         FlowRow(
             flow.name,
@@ -263,7 +274,7 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
 
 def _flow_cell(measured: Measured, number: int) -> str:
     """The headline metric of a flow; a dash if not all runs have it."""
-    flows = [run.flows[number] for run in measured.runs]
+    flows = [run.record.flows[number] for run in measured.runs]
     values = [getattr(flow, HEADLINES[flow.workload].metric) for flow in flows]
     known = [value for value in values if value is not None]
     return with_interval(summarize(known) if len(known) == len(values) else None)
@@ -312,9 +323,9 @@ def _published_row(row: PublishedComparison) -> PublishedRow:
 
 def _added(runs: Sequence[Run]) -> dict[str, float]:
     total = {
-        "wall_s": sum(run.cost.wall_s for run in runs),
-        "cpu_s": sum(run.cost.cpu_s for run in runs),
-        "virtual_s": sum(run.cost.virtual_s or 0.0 for run in runs),
+        "wall_s": sum(run.record.cost.wall_s for run in runs),
+        "cpu_s": sum(run.record.cost.cpu_s for run in runs),
+        "virtual_s": sum(run.record.cost.virtual_s or 0.0 for run in runs),
     }
     total["speed"] = total["virtual_s"] / total["wall_s"] if total["wall_s"] else 0.0
     total["runs"] = len(runs)

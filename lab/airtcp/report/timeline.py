@@ -157,7 +157,7 @@ def _captured(run: Run, length_ms: float = math.inf) -> Captured:
         path,
         max(from_ms, 0.0),
         min(from_ms + last_ms, length_ms),
-        run.metrics.get(_MPDUS),
+        run.record.metrics.get(_MPDUS),
         mpdus * LENGTH_MS / last_ms if last_ms else None,
     )
 

@@ -215,7 +215,7 @@ def _table(figure: TimeFigure, quantity: _Quantity, items: Sequence[_Read]) -> T
     rows = []
     for item in items:
         values = item.pooled
-        artifact = item.run.artifacts.get(item.file)
+        artifact = item.run.record.artifacts.get(item.file)
         path = artifact.path if artifact else item.file
         spread = (values.mean(), values.min(), values.max())
         row = [*texts(item.place), path, str(item.run.seed), str(len(values))]
