@@ -15,11 +15,11 @@ from dataclasses import replace
 from itertools import count
 
 from airtcp.experiment.topology import ROUTER, SWITCH, Network, flow_names, rest_s
-from airtcp.parameters import Parameters, mobility
+from airtcp.parameters import Parameters
 from airtcp.parameters.ack_filter import ACKHOLD, RADIO_STAGES
 from airtcp.testbed import cables, processors
 from airtcp.testbed.addresses import bridge_port, radio_mac
-from airtcp.testbed.default import ackhold, classes, of_radios, udp_classes
+from airtcp.testbed.default import ackhold, classes, moves, of_radios, place_mm, udp_classes
 from airtcp.testbed.model import (
     AIR,
     AIR_DEVICE,
@@ -149,28 +149,19 @@ def _links(nodes: Mapping[str, Node], changes: Iterable[Change]) -> Iterator[Lin
 def _radios(nodes: Mapping[str, Node]) -> Iterator[Radio]:
     """The radios. If any has a position, access points are at 0."""
     with_radio = [(node, node.radio) for node in nodes.values() if node.radio is not None]
-    places = {node.name: _place(node) for node, _ in with_radio}
+    places = {
+        node.name: place_mm(node.parameters) if node.kind == "station" else None
+        for node, _ in with_radio
+    }
     anywhere = any(place is not None for place in places.values())
     for node, number in with_radio:
         yield Radio(number, node.name, (places[node.name] or 0) if anywhere else None)
 
 
-def _place(node: Node) -> int | None:
-    parameters = node.parameters
-    if node.kind != "station":
-        return None
-    if parameters.walk:
-        return mobility.legs(parameters.walk)[0].from_mm
-    return None if parameters.distance_m is None else round(parameters.distance_m * 1000)
-
-
 def _moves(nodes: Mapping[str, Node]) -> Iterator[Move]:
     for node in nodes.values():
-        if node.kind == "station" and node.radio is not None and node.parameters.walk:
-            at_s = 0.0
-            for leg in mobility.legs(node.parameters.walk):
-                yield Move(at_s, node.radio, leg.from_mm, leg.mm_per_s)
-                at_s += leg.seconds or 0.0
+        if node.kind == "station" and node.radio is not None:
+            yield from moves(node.parameters, [node.radio])
 
 
 def _changes(network: Network, nodes: Mapping[str, Node]) -> Iterator[Change]:

@@ -8,7 +8,7 @@
 has the same number.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from airtcp.parameters import Parameters, mobility
 from airtcp.parameters.ack_filter import ACKHOLD
@@ -66,7 +66,7 @@ def testbed(parameters: Parameters) -> Testbed:
         flows=tuple(_flows(parameters)),
         probes=tuple(_probes(parameters)),
         filters=tuple(_filters(parameters)),
-        events=tuple(_events(parameters)),
+        events=tuple(moves(parameters, parameters.station_numbers)),
         captures={point: devices[point] for point in parameters.capture},
         counted=("server", "station"),
         queues=queues if wireless else (),
@@ -148,21 +148,25 @@ def _links(parameters: Parameters) -> Iterator[Link]:
 
 def _radios(parameters: Parameters) -> Iterator[Radio]:
     """The radios. If stations have a position, the access point is at 0."""
-    place = None
-    if parameters.walk:
-        place = mobility.legs(parameters.walk)[0].from_mm
-    elif parameters.distance_m is not None:
-        place = round(parameters.distance_m * 1000)
-    yield Radio(0, "ap", None if place is None else 0)
+    x_mm = place_mm(parameters)
+    yield Radio(0, "ap", None if x_mm is None else 0)
     for number in parameters.station_numbers:
-        yield Radio(number, station_node(number), place)
+        yield Radio(number, station_node(number), x_mm)
 
 
-def _events(parameters: Parameters) -> Iterator[Move]:
+def place_mm(parameters: Parameters) -> int | None:
+    """The position of a station at the start of the run; None if it has none."""
+    if parameters.walk:
+        return mobility.legs(parameters.walk)[0].from_mm
+    return None if parameters.distance_m is None else round(parameters.distance_m * 1000)
+
+
+def moves(parameters: Parameters, radios: Iterable[int]) -> Iterator[Move]:
+    """The movements of radios that walk together."""
     at_s = 0.0
     for leg in mobility.legs(parameters.walk) if parameters.walk else ():
-        for number in parameters.station_numbers:
-            yield Move(at_s, number, leg.from_mm, leg.mm_per_s)
+        for radio in radios:
+            yield Move(at_s, radio, leg.from_mm, leg.mm_per_s)
         at_s += leg.seconds or 0.0
 
 
