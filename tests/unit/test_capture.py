@@ -21,7 +21,7 @@ def test_conversion_keeps_every_nanosecond_byte_and_length(tmp_path: Path) -> No
         (1_700_000_000_123_456_790, ethernet(tcp_packet(payload_bytes=1448))),
     ]
     pcap = write_pcap(tmp_path / "a.pcap", capture.LINKTYPE_ETHERNET, frames)
-    assert capture.convert(pcap, tmp_path / "a.pcapng", "wlan0") == 2
+    capture.convert(pcap, tmp_path / "a.pcapng", "wlan0")
     read = list(capture.read_packets(tmp_path / "a.pcapng"))
     assert [packet.time_ns for packet in read] == [time_ns for time_ns, _ in frames]
     assert [packet.data for packet in read] == [data[:256] for _, data in frames]

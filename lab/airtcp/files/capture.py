@@ -99,14 +99,13 @@ class Segment(NamedTuple):
         )
 
 
-def convert(pcap: Path, pcapng: Path, interface: str, to_ns: float = math.inf) -> int:
-    """Convert pcap to pcapng with nanosecond time stamps; return the number of packets.
+def convert(pcap: Path, pcapng: Path, interface: str, to_ns: float = math.inf) -> None:
+    """Convert pcap to pcapng with nanosecond time stamps.
 
     Packets from to_ns on are left out. Creates the complete file or none. Raises AirtcpError if
     pcap is not a capture or ends inside a packet.
     """
     partial = pcapng.with_name(pcapng.name + ".partial")
-    count = 0
     try:
         with partial.open("wb") as out, closing(_open(pcap)) as source:
             capture = _read(source, pcap)
@@ -116,11 +115,9 @@ def convert(pcap: Path, pcapng: Path, interface: str, to_ns: float = math.inf) -
                 if packet.time_ns >= to_ns:
                     break
                 out.write(_enhanced_packet(packet))
-                count += 1
         partial.replace(pcapng)
     finally:
         partial.unlink(missing_ok=True)
-    return count
 
 
 def read_packets(path: Path) -> Iterator[Packet]:
