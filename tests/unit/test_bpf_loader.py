@@ -132,8 +132,3 @@ def test_nothing_is_loaded_for_what_is_not_a_cgroup(machine: Path, registered: l
     with pytest.raises(InputError, match=r"^--cgroup .*: not the directory of a cgroup"):
         load("count", "--cgroup", str(machine))
     assert registered == []
-
-
-def test_cgroup_must_be_one(machine: Path) -> None:
-    with pytest.raises(InputError, match=r"^--cgroup .*: not the directory of a cgroup"):
-        bpf.attach("auto", machine)
