@@ -63,17 +63,18 @@ def write_index(directory: Path, failed: Collection[Path] = ()) -> Path:
 
 def _card(out_dir: Path, number: int) -> Card:
     document = documents.read(out_dir)
+    report = (out_dir / "report.html").read_text(encoding="utf-8")
     done = [run.ok for run in document.runs]
     return Card(
         name=out_dir.name,
-        title=_title(out_dir) or document.title,
+        title=_title(report) or document.title,
         settings=settings_of(document.command),
         source=document.source,
         link=f"{quote(out_dir.name)}/report.html",
         runs=sum(done),
         failed=len(done) - sum(done),
         reproduced=_reproduced(document),
-        svg=_picture(out_dir, number),
+        svg=_picture(report, number),
     )
 
 
@@ -85,16 +86,14 @@ def _reproduced(document: SweepDocument) -> str:
     return ", ".join(parts) or ("none for these cases" if counts else "none")
 
 
-def _title(out_dir: Path) -> str:
+def _title(report: str) -> str:
     """The title of a report, which may have its own."""
-    report = (out_dir / "report.html").read_text(encoding="utf-8")
     title = re.search("<title>(.*?)</title>", report, re.DOTALL)
     return unescape(title[1]) if title else ""
 
 
-def _picture(out_dir: Path, number: int) -> str | None:
+def _picture(report: str, number: int) -> str | None:
     """The SVG of the first figure of a report, with the number of the card in its ids."""
-    report = (out_dir / "report.html").read_text(encoding="utf-8")
     figure = re.search(r'<svg [^>]*aria-labelledby="(\S+)-t .*?</svg>', report, re.DOTALL)
     if figure is None:
         return None
