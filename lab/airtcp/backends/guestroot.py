@@ -76,14 +76,14 @@ def create(found: Sources, root: Path) -> None:
     """Copy the files to a new directory."""
     add(found.files, root)
     for name, text in _FILES.items():
-        _make_parent(root / name)
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
 
 
 def add(files: Mapping[str, Path], root: Path) -> None:
     """Copy further files to the directory; they replace those that it has."""
     for name, path in files.items():
-        _make_parent(root / name)
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, root / name)
         (root / name).chmod(0o755)
     _write_library_cache(root)
@@ -102,10 +102,6 @@ def _write_library_cache(root: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise AirtcpError(f"ldconfig failed in {root}: {done.stderr.strip() or done.returncode}")
-
-
-def _make_parent(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _programs() -> dict[str, Path]:

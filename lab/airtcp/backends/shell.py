@@ -271,11 +271,7 @@ def _settings(item: Step) -> str:
             return f"printf %s {shlex.quote(contents)} >{path}\n"
         case step.Keep(files, optional):
             pairs = " \\\n\t".join(f"{source} {name}" for source, name in files)
-            return (
-                f"[ ! -r {files[0][0]} ] || must keep {pairs}\n"
-                if optional
-                else (f"must keep {pairs}\n")
-            )
+            return f"{f'[ ! -r {files[0][0]} ] || ' if optional else ''}must keep {pairs}\n"
         case step.AwaitCarrier() | step.Associate():
             return configure.script([("", configure.line(item) or "")])
         case step.Trace():

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from airtcp.cli.options import Verbs
+from airtcp.cli.options import Verbs, add_json
 from airtcp.kernel import bpf
 
 
@@ -43,7 +43,7 @@ def add(verbs: Verbs) -> None:
     )
     load.set_defaults(do=_load)
     listing = policy_verbs.add_parser("list", help="list the policies in BPF that are loaded")
-    listing.add_argument("--json", action="store_true", help="print JSON")
+    add_json(listing, "print JSON")
     listing.set_defaults(do=_list)
     unload = policy_verbs.add_parser(
         "unload",

@@ -293,8 +293,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         change, at = network.schedule[number], ("schedule", number)
         group = network.topology.group(change.node)
         if group is None:
-            nodes = network.topology
-            known = [*nodes.servers, *nodes.access_points, *nodes.stations]
+            known = network.topology.names
             yield Problem((*at, "node"), f"unknown node {_unknown(change.node, known)}")
             continue
         if change.at_s >= duration_s:

@@ -153,10 +153,6 @@ class HostsLab:
     def _at(self, role: str) -> Remote:
         return next(remote for remote in self._remotes if remote.role == role)
 
-    @property
-    def _ends(self) -> list[Remote]:
-        return [remote for remote in self._remotes if isinstance(remote.entry, EndEntry)]
-
     def _entry(self, role: str) -> EndEntry:
         return self._inventory.server if role == "server" else self._inventory.station
 
@@ -237,11 +233,10 @@ class HostsLab:
             return []
         ports = dict.fromkeys(flow.port for flow in testbed.flows)
         terms = [f"sport = :{port} or dport = :{port}" for port in ports]
-        calls: list[Call] = [
+        return [
             ("start", "sample", f"ss-{remote.role}.txt", "sample", f"( {' or '.join(terms)} )"),
             ("start", "closes", f"ss-{remote.role}-closed.txt", "closes"),
         ]
-        return calls
 
     def _capture(self, testbed: Testbed, remote: Remote) -> list[Call]:
         """Capture from shortly before the transfer. Only root could end that earlier."""
@@ -260,7 +255,9 @@ class HostsLab:
     def _convert(self, testbed: Testbed, run_dir: Path) -> None:
         """Samples as of tcpwatch, with the laboratory's addresses; counters of the run alone."""
         names = {self._entry(node.name).address: node.addresses[0] for node in testbed.hosts}
-        for remote in self._ends:
+        for remote in self._remotes:
+            if not isinstance(remote.entry, EndEntry):
+                continue
             samples = run_dir / f"ss-{remote.role}.txt"
             closes = run_dir / f"ss-{remote.role}-closed.txt"
             ss.convert(
