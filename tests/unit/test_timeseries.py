@@ -154,10 +154,12 @@ def test_connections_of_a_named_flow_have_different_names(
         more = [text.replace(str(DATA_PORT), str(port)).split("\n", 1)[1] for port in ports[1:]]
         (run / f"tcp-{node}.csv").write_text("".join([text, *more]))
     whole = testbed(DOWNLOAD)
-    named = replace(whole.flows[0], label="backup", flows=len(ports))
+    named = replace(whole.flows[0], label="backup", service="bk", flows=len(ports))
     timeseries.write_csv(run / "series.csv", run, replace(whole, flows=(named,)))
     with (run / "series.csv").open(newline="") as file:
-        assert [row["flow"] for row in csv.DictReader(file)] == names * 4
+        rows = list(csv.DictReader(file))
+    assert [row["flow"] for row in rows] == names * 4
+    assert {row["class"] for row in rows} == {"bk"}
 
 
 HEAD = ",".join(timeseries.CSV_COLUMNS)

@@ -38,7 +38,7 @@ def test_sizes(text: str, size: int) -> None:
     assert units.parse_size_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["0ms", "10ms", "30s", "5484us", "1500ms", "90s"])
+@pytest.mark.parametrize("text", ["0ms", "10ms", "30s", "65us", "5484us", "1500ms", "90s"])
 def test_durations_are_formatted_as_they_were_parsed(text: str) -> None:
     assert units.format_duration_s(units.parse_duration_s(text)) == text
 
