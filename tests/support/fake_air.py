@@ -96,7 +96,7 @@ def frame(
         del fields[EHT[0]], fields[30]
         fields[28] = (4, tlv(33, USIG) + tlv(*EHT) + tlv(30, vendor))
     header = radiotap(fields, more_words)
-    address = b"\xff" * 6 if to_group else bytes([2, 0, 0, 0, receiver & 0xFF, 0])
+    address = bytes([1, 0, 0x5E, 0, 0, 1] if to_group else [2, 0, 0, 0, receiver & 0xFF, 0])
     mac = bytes([control, direction, 0, 0]) + address
     if packet:  # after the other addresses and fields of a QoS data frame
         return START_NS + end_ns, header + mac + bytes(16) + LLC + ethernet(packet)[12:]

@@ -105,6 +105,42 @@ def test_tcp_segments_on_the_air(tmp_path: Path) -> None:
     assert (segment.payload_bytes, segment.ampdu_reference) == (100, 9)
 
 
+@pytest.mark.parametrize(
+    ("flags_and_offset", "has_header"),
+    [
+        (0x4000, True),  # don't fragment
+        (0x2000, True),  # the first fragment
+        (0x2001, False),
+        (0x0100, False),  # the last one
+    ],
+)
+def test_only_the_first_fragment_has_a_tcp_header(flags_and_offset: int, has_header: bool) -> None:
+    packet = bytearray(on_air(tcp_packet()))
+    packet[68:70] = struct.pack(">H", flags_and_offset)  # radiotap 28, MAC 26, LLC 8, then IPv4
+    segment = capture.radiotap_tcp(capture.Packet(1, bytes(packet), len(packet)))
+    assert (segment is not None) == has_header
+
+
+# On the air, radiotap has 28 octets and the MAC header 26, the last two of which are QoS control.
+@pytest.mark.parametrize(
+    ("mac", "has_segment"),
+    [
+        (b"\x88\x02" + bytes(24), True),
+        (b"\x08\x02" + bytes(22), True),  # without QoS control
+        (b"\x88\x03" + bytes(30), True),  # four addresses
+        (b"\xc8\x02" + bytes(24), False),  # null
+        (b"\x88\x42" + bytes(24), False),  # encrypted
+        (b"\x88\x02" + bytes(22) + b"\x80\x00", False),  # A-MSDU
+    ],
+)
+def test_headers_of_80211_frames(mac: bytes, has_segment: bool) -> None:
+    frame = on_air(tcp_packet())
+    for padded, padding in ((0x10, b""), (0x30, bytes(-len(mac) % 4))):
+        changed = frame[:16] + bytes([padded]) + frame[17:28] + mac + padding + frame[54:]
+        segment = capture.radiotap_tcp(capture.Packet(1, changed, len(changed)))
+        assert (segment is not None) == has_segment
+
+
 def test_radiotap_fields() -> None:
     radiotap = capture.parse_radiotap(on_air(tcp_packet()))
     assert radiotap is not None
