@@ -65,6 +65,12 @@ def test_an_ack_for_another_reason_cancels_the_timer(tmp_path: Path) -> None:
     ]
 
 
+def test_a_wait_that_begins_at_the_end_of_the_window_is_not_in_it(tmp_path: Path) -> None:
+    lines = [decision(1000, "delayed", 400), ack(1300, 1)]
+    assert waits(tmp_path, lines, (0, 1_000_000)) == []
+    assert len(waits(tmp_path, lines, (1_300_000, 1_400_000))) == 1
+
+
 def test_a_wait_that_ends_after_the_window_is_in_it(tmp_path: Path) -> None:
     """Although the timer of another socket starts before its end."""
     lines = [

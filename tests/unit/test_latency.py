@@ -39,6 +39,13 @@ def test_lost_pings_are_between_their_neighbours(tmp_path: Path) -> None:
     assert list(numpy.isnan(ping.rtt_ms)) == [True, False, True, True, False, False]
 
 
+def test_times_of_lost_pings_need_two_replies(tmp_path: Path) -> None:
+    two = read_ping(write_replies(tmp_path / "two", (2, 0.2, 7), (4, 0.6, 8)))
+    assert list(two.sent_s) == pytest.approx([0, 0.2, 0.4, 0.6], abs=1e-5)
+    one = read_ping(write_replies(tmp_path / "one", (3, 0.4, 7)))
+    assert list(one.sent_s) == [0, 0, 0]
+
+
 def test_numbers_of_pings_start_again(tmp_path: Path) -> None:
     run = tmp_path / "run"
     write_replies(run, *((number % 65536, number / 1000, 1) for number in range(1, 65601)))

@@ -105,6 +105,12 @@ def test_damaged_samples_are_refused(tmp_path: Path, old: str, new: str, message
         tcpwatch.read_sent(run, testbed(DOWNLOAD).over("tcp"), ("time_ns", "cwnd"))
 
 
+def test_a_connection_without_a_port_is_refused(tmp_path: Path) -> None:
+    write_tcp(tmp_path / "tcp-server.csv", [tcp_row("close", 9, "10.0.0.1", STATION)])
+    with pytest.raises(AirtcpError, match=r"tcp-server\.csv:2: not a row of tcpwatch"):
+        tcpwatch.read_connections(tmp_path, "server")
+
+
 def test_segments_per_ack_are_counted_by_second(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     ends = ("10.0.0.2:5201", f"10.0.0.1:{DATA_PORT}")
