@@ -198,7 +198,7 @@ _FACTORS = (KERNEL_FACTOR, *PARAMETER_NAMES)
 
 @dataclass(frozen=True)
 class Run:
-    """A row of the table. parameters: also the factor of sweeps with several kernels."""
+    """A row of the table. parameters: all columns, and the defaults of parameters without one."""
 
     seed: int
     parameters: Mapping[str, Plain | None]
@@ -208,8 +208,7 @@ class Run:
     def of(cls, row: Mapping[str, Any]) -> "Run":
         # Parameters that are missing in a sweep of an older version have the current defaults.
         defaults = {KERNEL_FACTOR: None} | parquet.parameters(Parameters.defaults())
-        recorded = {name: value for name, value in row.items() if name not in METRICS}
-        return cls(row["seed"], defaults | recorded, {name: row.get(name) for name in METRICS})
+        return cls(row["seed"], {**defaults, **row}, {name: row.get(name) for name in METRICS})
 
     @property
     def key(self) -> "_Key":
