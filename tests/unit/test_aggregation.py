@@ -35,6 +35,7 @@ def test_throughput_grows_with_the_aggregate() -> None:
 def test_four_milliseconds_hold_71_packets() -> None:
     # 864000 bits less 384 are 71.97 packets.
     assert TABLE_1.most_packets == 71
+    assert Station(overhead_bytes=1600).most_packets == 70  # less 12800 bits: 70.93
     assert Station(most_aggregate_s=1e-6).most_packets == 1
 
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from airtcp.models import capture
 from airtcp.models.bianchi import (
     ACK_OCTETS,
     BEST_EFFORT,
@@ -55,3 +56,46 @@ def test_the_solution_is_a_fixed_point(n: int) -> None:
     p = 1 - (1 - prediction.tau) ** (n - 1)
     assert prediction.collision_probability == pytest.approx(p, abs=1e-9)
     assert prediction.tau == pytest.approx(attempt_probability(prediction.collision_probability))
+
+
+# With a single attempt, tau is 1 / 8.5 = 2 / 17 whatever the share of collisions. A success takes
+# 252 + 16 + 28 + 43 = 339 us from boundary to boundary.
+ONE_ATTEMPT = Edca(attempts=1)
+
+
+def test_two_and_three_stations_by_hand() -> None:
+    two = solve_exchange(2, PPDU_US, ACK_US, PAYLOAD, ONE_ATTEMPT)
+    assert two.collision_probability == pytest.approx(2 / 17)
+    # Of 289 slots 225 are idle and 60 successes; 4 collisions take 252 + 45 + 43 us.
+    assert two.throughput_mbps == pytest.approx(60 * 8 * PAYLOAD / (225 * 9 + 60 * 339 + 4 * 340))
+    three = solve_exchange(3, PPDU_US, ACK_US, PAYLOAD, ONE_ATTEMPT)
+    assert three.collision_probability == pytest.approx(64 / 289)
+    # Of 4913 slots 3375 are idle and 1350 successes; 188 collisions take 252 + 60 + 43 us.
+    slots_us = 3375 * 9 + 1350 * 339 + 188 * 355
+    assert three.throughput_mbps == pytest.approx(1350 * 8 * PAYLOAD / slots_us)
+
+
+@pytest.mark.parametrize(("eifs", "collision_us"), [(True, 355), (False, 295)])
+def test_a_station_with_capture_by_hand(eifs: bool, collision_us: int) -> None:
+    near = capture.solve(2, PPDU_US, ACK_US, PAYLOAD, ONE_ATTEMPT, loss=0.5, eifs=eifs)
+    assert (near.near_lost, near.far_lost) == pytest.approx((32 / 289, 64 / 289))
+    # Of 4913 slots 3375 are idle, 514 successes of the near and 900 of the far stations.
+    slots_us = 3375 * 9 + (514 + 900) * 339 + 124 * collision_us
+    assert near.near_mbps == pytest.approx(514 * 8 * PAYLOAD / slots_us)
+    assert near.far_mbps == pytest.approx(900 * 8 * PAYLOAD / slots_us)
+
+
+@pytest.mark.parametrize("far", [1, 2])
+def test_a_frame_received_in_every_collision_is_never_lost(far: int) -> None:
+    near = capture.solve(far, PPDU_US, ACK_US, PAYLOAD)
+    assert near.near_lost == 0
+    assert near.near_mbps > near.far_mbps / far
+    assert near.far_lost == pytest.approx(
+        1 - 15 / 17 * (1 - attempt_probability(near.far_lost)) ** (far - 1)
+    )
+
+
+def test_two_stations_without_capture_are_bianchis() -> None:
+    alike, two = capture.solve(1, PPDU_US, ACK_US, PAYLOAD, loss=1.0), solve(2)
+    assert (alike.near_mbps, alike.far_mbps) == pytest.approx([two.throughput_mbps / 2] * 2)
+    assert (alike.near_lost, alike.far_lost) == pytest.approx([two.collision_probability] * 2)
