@@ -221,6 +221,7 @@ def test_the_trend_needs_neighbours_on_the_same_side(
         ((100, 50, 40, 30, 20), (10, 5, 6, 11, 11), "differs"),
         # Equal ones are not ordered, even if they are 0.
         ((0, 0, 50), (7, 0, 60), "same trend"),
+        ((100, 50), (0, 0), "differs"),
     ],
 )
 def test_the_trend_needs_three_of_four_neighbours(
