@@ -196,6 +196,11 @@ def test_an_error_has_file_line_key_and_allowed_values(
             "y: [goodput_mbps, retransmits]",
             "19: figures[0]: y: all metrics must have the same unit, not goodput_mbps in Mbit/s, ",
         ),
+        (
+            "lines: ack_policy",
+            "lines: ack_policy\n    relative_to: default",
+            "19: figures[0]: relative_to: needs lines, and a numeric parameter as x",
+        ),
         ("    y: goodput_mbps\n", "", "19: figures[0].y: missing"),
         ("    x: ping_rtt_ms_p50\n", "", "19: figures[0].x: missing"),
         (

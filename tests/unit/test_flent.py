@@ -67,6 +67,13 @@ def test_both_directions(tmp_path: Path) -> None:
     assert (means[1], means[2]) == (5, None)
 
 
+def test_a_probe_without_any_answer_has_no_values(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    write_udp_ping(run / "udp-ping-BE.csv", [None, None])
+    document = written(run, udp_ping_interval="200ms")
+    assert set(document["results"]["Ping (ms) UDP BE"]) == {None}
+
+
 def test_rrul_has_a_flow_per_class_and_direction(tmp_path: Path) -> None:
     names = ("BE", "BK", "CS5", "EF")
     run = write_both(tmp_path / "run", classes=names)
@@ -106,8 +113,9 @@ def test_exchanges_are_written_as_http_latency(tmp_path: Path) -> None:
     assert document["metadata"]["NAME"] == "http"
     assert list(document["results"]) == ["HTTP latency"]
     assert [sample["val"] for sample in document["raw_values"]["HTTP latency"]] == [10, 20, 60]
-    assert len(document["x_values"]) >= 20
-    assert any(value is not None for value in document["results"]["HTTP latency"])
+    # 20 steps until the last one ends; in the middle of the ends of the first two.
+    assert document["x_values"] == pytest.approx([0.003 * step for step in range(1, 21)])
+    assert document["results"]["HTTP latency"][4] == pytest.approx(15)
 
 
 def test_each_page_is_a_sample_of_http_latency(tmp_path: Path) -> None:
