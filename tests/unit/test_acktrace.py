@@ -66,9 +66,15 @@ def test_an_ack_for_another_reason_cancels_the_timer(tmp_path: Path) -> None:
 
 
 def test_a_wait_that_begins_at_the_end_of_the_window_is_not_in_it(tmp_path: Path) -> None:
-    lines = [decision(1000, "delayed", 400), ack(1300, 1)]
-    assert waits(tmp_path, lines, (0, 1_000_000)) == []
-    assert len(waits(tmp_path, lines, (1_300_000, 1_400_000))) == 1
+    """Although another one, which began earlier, ends later."""
+    lines = [
+        decision(900, "delayed", 800, cookie="2f"),
+        decision(1000, "delayed", 400),
+        ack(1300, 1),
+        ack(1500, 1, "2f"),
+    ]
+    assert [wait.armed_ns for wait in waits(tmp_path, lines, (0, 1_000_000))] == [900_000]
+    assert len(waits(tmp_path, lines, (1_300_000, 1_400_000))) == 2
 
 
 def test_a_wait_that_ends_after_the_window_is_in_it(tmp_path: Path) -> None:
