@@ -245,8 +245,8 @@ def test_a_written_network_is_read_back(tmp_path: Path) -> None:
         ("mcs: 2", "mcs: 9", 26, "schedule[1].set.mcs: 9 is not allowed with 802.11n"),
         ("mcs: 2", "tsq: kernel", 26, "set.tsq: 'kernel' is the value at boot"),
         ("mcs: 2", "gro: off", 26, "schedule[1].set.gro: cannot change during a run; allowed:"),
-        ("mcs: 2", "access_point: ap1", 26, "set.access_point: cannot change during a run"),
-        ("mcs: 2", "mode: mesh", 26, "schedule[1].set.mode: unknown key; allowed: ack_policy"),
+        ("mcs: 2", "access_point: ap1", 26, "'phone' could not reach its access point 'ap1'"),
+        ("mcs: 2", "mode: mesh", 26, "schedule[1].set.mode: unknown key; allowed: access_point"),
         (
             "aad_beta: 2,",
             "mcs: 3}}\n  - {at: 3000ms, node: phone, set: {mcs: 4,",

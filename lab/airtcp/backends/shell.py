@@ -239,6 +239,8 @@ def one_step(item: Step) -> str:
     match item:
         case step.Run():
             return f"{_command(item)}\n"
+        case step.In(node, [step.Associate() as association]):
+            return configure.script([(node, configure.line(association) or "")])
         case step.In(node, steps):
             return f"in_node {node} <<'END'\n{text(steps)}END\n"
         case step.Note(comment):

@@ -19,8 +19,9 @@ from airtcp.parameters.cable import Cable, Link
 from airtcp.parameters.errors import Errors, Place
 from airtcp.parameters.host import Host
 from airtcp.parameters.jsonschema import Json
+from airtcp.parameters.mobility import FARTHEST_M
 from airtcp.parameters.path import Access, LinkPreset, Router, SlowHost
-from airtcp.parameters.quantity import Plain, duration, rate, whole_seconds
+from airtcp.parameters.quantity import Plain, distance, duration, rate, whole_seconds
 from airtcp.parameters.radio import DataRate, Radio
 from airtcp.parameters.section import Strict
 from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
@@ -53,17 +54,30 @@ class NodeParameters(Strict):
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
-    def plain(self) -> dict[str, Plain]:
-        """The given parameters as in YAML."""
+    def given(self) -> dict[str, Plain]:
+        """The given keys as in YAML."""
         given: dict[str, Plain] = self.model_dump(mode="json", exclude_unset=True)
         return given
+
+    def plain(self) -> dict[str, Plain]:
+        """The given parameters as in YAML."""
+        return {key: value for key, value in self.given().items() if key in PARAMETER_NAMES}
 
 
 class Server(Stage, SlowHost, Router, LinkPreset, Cable, Host, Sender, AckPolicy, NodeParameters):
     """A host with a cable to the switch, or to its own router."""
 
 
-class AccessPoint(Stage, Errors, Radio, Bss, NodeParameters):
+class _Positioned(NodeParameters):
+    position_m: Annotated[float, distance(0, FARTHEST_M)] = Field(
+        default=0.0,
+        alias="position",
+        description="error_model snr: its place on a line, where `distance` and `walk` of "
+        "stations start at 0m",
+    )
+
+
+class AccessPoint(Stage, Errors, Radio, Bss, _Positioned):
     """A bridge between the switch and its radio; its stations inherit its parameters."""
 
 
@@ -88,8 +102,14 @@ class Station(
     """A host with a radio, or with a cable to its access point."""
 
 
-class Settings(Errors, DataRate, Link, SenderSysctls, AckPolicy, NodeParameters):
-    """Parameters that can change during a run."""
+class _Moving(NodeParameters):
+    access_point: str | None = Field(
+        default=None, description="the access point that a station joins instead of its own"
+    )
+
+
+class Settings(Errors, DataRate, Link, SenderSysctls, AckPolicy, _Moving):
+    """What can change during a run."""
 
 
 class Topology(Strict):
@@ -155,13 +175,15 @@ class Flow(Traffic, _Ends):
 
 
 class Change(Strict):
-    """A change of parameters of a node during the run."""
+    """A change of a node during the run."""
 
     at_s: Annotated[float, duration(0, _DAY_S)] = Field(
         alias="at", description="when, from the start of the run"
     )
     node: str = Field(description="the node to change")
-    settings: Settings = Field(alias="set", description="parameters and their new values")
+    settings: Settings = Field(
+        alias="set", description="parameters and their new values, or access_point"
+    )
 
 
 class Network(Strict):
@@ -184,15 +206,21 @@ class Network(Strict):
         given: dict[str, Plain] = getattr(self.topology, str(group))[name].plain()
         if group != "stations":
             return given
-        access_point = str(given.pop("access_point"))
         if given.get("access") == "ethernet":
             return given
+        access_point = self.topology.stations[name].access_point
         inherited = self.topology.access_points[access_point].plain()
         inherited = {key: value for key, value in inherited.items() if key not in _OF_ACCESS_POINTS}
         if places := [place for place in _PLACES if place in given]:
             elsewhere = {place: "none" for place in _PLACES if place not in places}
             return {**inherited, **elsewhere, **given}
         return {**inherited, **given}
+
+    def access_points_of(self, station: str) -> list[str]:
+        """The access points that a station joins, in order of time."""
+        changes = sorted(self.schedule, key=lambda change: change.at_s)
+        joined = [change.settings.access_point for change in changes if change.node == station]
+        return [self.topology.stations[station].access_point, *filter(None, joined)]
 
     def of_node(self, name: str, parameters: Parameters) -> Parameters:
         """The parameters of a node. Raises pydantic's ValidationError if they conflict."""

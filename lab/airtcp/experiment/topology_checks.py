@@ -20,7 +20,7 @@ from airtcp.experiment.topology import (
     rest_s,
 )
 from airtcp.parameters import Parameters
-from airtcp.parameters.ieee80211 import STANDARDS, Rate
+from airtcp.parameters.ieee80211 import STANDARDS, Rate, is_2ghz, is_6ghz
 from airtcp.parameters.quantity import Plain
 from airtcp.parameters.radio import DataRate
 from airtcp.parameters.section import (
@@ -120,13 +120,19 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 f"{value} is not allowed with a topology; allowed: {default}",
             )
             return
-    has_rest = False
+    conflicts = False
     for name in network.topology.names:
         at = ("topology", str(network.topology.group(name)), name)
         if problem := _conflict(parameters, network.own(name), at):
             yield problem
-            has_rest = True
-    for name in () if has_rest else network.topology.stations:
+            conflicts = True
+    if conflicts:
+        return
+    for name, access_point in network.topology.access_points.items():
+        if access_point.position_m and parameters.error_model != "snr":
+            text = f"is not allowed with error_model {parameters.error_model}; allowed: snr"
+            yield Problem(("topology", "access_points", name, "position"), text)
+    for name in network.topology.stations:
         at = ("topology", "stations", name)
         yield from (Problem(at, text) for text in _joined(network, name, parameters))
 
@@ -287,6 +293,9 @@ def _filtered(
 def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
     duration_s = parameters.duration_s
     now: dict[str, Parameters] = {}
+    access_points = {
+        name: station.access_point for name, station in network.topology.stations.items()
+    }
     given: set[tuple[float, str, str]] = set()
     order = sorted(range(len(network.schedule)), key=lambda number: network.schedule[number].at_s)
     for number in order:
@@ -300,7 +309,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
             length = format_duration_s(duration_s)
             yield Problem((*at, "at"), f"the run has ended by then; allowed: less than {length}")
         before = now.get(change.node) or network.of_node(change.node, parameters)
-        values = change.settings.plain()
+        values = change.settings.given()
         if not values:
             yield Problem((*at, "set"), f"give at least one; allowed: {listed(_changeable(group))}")
         for key, value in values.items():
@@ -311,10 +320,52 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 yield Problem((*at, "set", key), text)
                 return
             given.add((change.at_s, change.node, key))
-        if problem := _conflict(before, values, (*at, "set")):
+        if joined := change.settings.access_point:
+            for text in _joins(
+                network, parameters, change.node, access_points[change.node], joined
+            ):
+                yield Problem((*at, "set", "access_point"), text)
+                return
+            access_points[change.node] = joined
+        if problem := _conflict(before, change.settings.plain(), (*at, "set")):
             yield problem
             return
-        now[change.node] = before.override(values)
+        now[change.node] = before.override(change.settings.plain())
+
+
+def _joins(
+    network: Network, parameters: Parameters, name: str, left: str, joined: str
+) -> Iterator[str]:
+    """Why a station cannot leave an access point for another one."""
+    topology = network.topology
+    if joined not in topology.access_points:
+        yield f"unknown access point {_unknown(joined, topology.access_points)}"
+        return
+    if joined == left:
+        yield f"{name} is already at {joined}; give another access point"
+        return
+    if {name, joined} in [set(pair) for pair in topology.hidden]:
+        yield f"{name!r} could not reach its access point {joined!r}"
+    station = network.of_node(name, parameters)
+    if station.access != "wifi":
+        yield "a station on a cable cannot join another access point"
+        return
+    old, new = (network.of_node(each, parameters) for each in (left, joined))
+    bands = [(is_2ghz(each.channel), is_6ghz(each.channel)) for each in (old, new)]
+    if bands[0] != bands[1] or is_6ghz(new.channel):
+        yield (
+            f"{left} is on channel {old.channel}, {joined} on channel {new.channel}; allowed: two "
+            "channels at 2.4 GHz or two at 5 GHz"
+        )
+    if ("multicast" in station.ack_filter) != ("multicast" in new.ack_filter):
+        yield "ack_filter multicast: give it to the access points and all of their stations"
+    yield from _rates(joined, new, station)
+    for flow in network.flows:
+        receiver = network.of_node(flow.receiver, parameters)
+        at_access_point = receiver.ack_filter_at != "router"
+        stages = [stage for stage in receiver.ack_filter if stage in ("police", "shape")]
+        if name in (flow.sender, flow.receiver) and stages and at_access_point:
+            yield f"ack_filter {stages[0]} would stay at {left}; allowed: ack_filter_at router"
 
 
 def _changeable(group: str) -> list[str]:

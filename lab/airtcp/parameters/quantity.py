@@ -171,7 +171,7 @@ def fraction(low: float, high: float, none: str | None = None) -> Quantity:
     return Quantity(_parse_fraction, float, FRACTION, low, high, none)
 
 
-def distance(low_m: float, high_m: float, none: str) -> Quantity:
+def distance(low_m: float, high_m: float, none: str | None = None) -> Quantity:
     return Quantity(parse_distance_m, format_distance_m, DISTANCE, low_m, high_m, none)
 
 

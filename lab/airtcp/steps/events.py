@@ -1,31 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Events during the flows: changes of parameters of nodes, and movement of radios."""
+"""Events during the flows: changes of nodes, and movement of radios."""
 
 from dataclasses import replace
 
 from airtcp.steps import hosts, links, wifi
-from airtcp.steps.step import Cancel, In, Sleep, Start, Step, run
+from airtcp.steps.step import Cancel, In, Run, Sleep, Start, Step, run
 from airtcp.testbed import cables
 from airtcp.testbed.model import Change, Move, Testbed
 
+_JOB = "events"
+
 
 def start(testbed: Testbed) -> list[Step]:
-    """Run all events at their times."""
+    """Run all events at their times. A handover takes time and must not delay other events."""
     steps: list[Step] = []
     clock_s = 0.0
     for event in sorted(testbed.events, key=lambda event: event.at_s):
-        if event.at_s > clock_s:
+        changing = _change(testbed, event) if isinstance(event, Change) else [_move(event)]
+        if changing and event.at_s > clock_s:
             steps.append(Sleep(event.at_s - clock_s))
             clock_s = event.at_s
-        steps += _change(testbed, event) if isinstance(event, Change) else [_move(event)]
-    return [Start(steps, "events", only=True)] if steps else []
+        steps += changing
+    return [
+        *([Start(steps, _JOB, only=True)] if steps else []),
+        *(
+            Start([Sleep(change.at_s), *_joining(testbed, change)], job, only=True)
+            for job, change in _handovers(testbed)
+        ),
+    ]
 
 
 def end(testbed: Testbed) -> list[Step]:
     """Cancel the remaining events."""
-    if not start(testbed):
-        return []
-    return [Cancel("events", "a change or a move failed: see the console")]
+    started = [step.job for step in start(testbed) if isinstance(step, Start)]
+    return [
+        *([Cancel(_JOB, "a change or a move failed: see the console")] if _JOB in started else []),
+        *(
+            Cancel(job, f"{change.node} did not join {change.access_point}: see the console")
+            for job, change in _handovers(testbed)
+        ),
+    ]
+
+
+def _handovers(testbed: Testbed) -> list[tuple[str, Change]]:
+    """The changes by which stations join other access points, with the names of their jobs."""
+    changes = [event for event in testbed.events if isinstance(event, Change) and event.joins]
+    return [(f"handover{number}", change) for number, change in enumerate(changes, start=1)]
 
 
 def _move(move: Move) -> Step:
@@ -46,10 +66,21 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
         return steps
     if keys := wifi.changed(before, after):
         steps.append(run(f"airsim radio set {node.radio} {keys}"))
-    if node.access_point and before.radio_rate != after.radio_rate:
-        access_point = testbed.by_name[node.access_point]
-        radio = testbed.radio(access_point.name)
-        steps += wifi.link_rate(access_point.parameters, after, radio, node.radio)
-    if node.access_point and before.snr_db != after.snr_db:
-        steps += wifi.loss(after, testbed.radio(node.access_point), node.radio)
+    if change.access_point:
+        access_point = testbed.by_name[change.access_point].parameters
+        radio = testbed.radio(change.access_point)
+        other = access_point if change.joins else before
+        if other.radio_rate != after.radio_rate:
+            steps += wifi.link_rate(access_point, after, radio, node.radio)
+        if change.joins or before.snr_db != after.snr_db:
+            steps += wifi.loss(after, radio, node.radio)
     return steps
+
+
+def _joining(testbed: Testbed, change: Change) -> list[Step]:
+    """Leave the access point, if the station is still associated, and join another one."""
+    access_point = testbed.by_name[change.access_point]
+    return [
+        Run(("iw", "dev", "wlan0", "disconnect"), node=change.node, required=False),
+        In(change.node, wifi.associating(access_point.parameters, access_point.ssid)),
+    ]

@@ -28,7 +28,7 @@ from airtcp.steps.step import (
     run,
 )
 from airtcp.steps.workloads import WORKLOADS
-from airtcp.testbed.model import RRUL_CLASSES, Flow, Probe, Testbed
+from airtcp.testbed.model import RRUL_CLASSES, Change, Flow, Probe, Testbed
 
 _AIRSIM = "/sys/kernel/debug/airsim/stats"
 
@@ -140,10 +140,15 @@ def _scans(testbed: Testbed) -> list[Step]:
 
 
 def _returns(testbed: Testbed) -> list[Step]:
-    """Associate stations again that walk out of range, or may lose all beacons to hidden radios."""
+    """Associate stations again that walk out of range, or may lose all beacons to hidden radios.
+
+    Those that join several access points are associated only when they do.
+    """
+    joining = {event.node for event in testbed.events if isinstance(event, Change) and event.joins}
     return [
         step
         for node in testbed.wireless("station")
+        if node.name not in joining
         if testbed.hidden or node.parameters.walks_out_of_range
         for step in wifi.reassociating(
             node.parameters, testbed.by_name[node.access_point].ssid, node.name

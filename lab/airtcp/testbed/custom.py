@@ -58,14 +58,14 @@ def testbed(network: Network, parameters: Parameters) -> Testbed:
         parameters=parameters,
         nodes=tuple(nodes.values()),
         links=tuple(_links(nodes, changes)),
-        radios=tuple(_radios(nodes)),
+        radios=tuple(_radios(network, nodes)),
         flows=flows,
         probes=(),
         filters=(),
         events=(*changes, *_moves(nodes)),
         captures=_captures(parameters, nodes),
         counted=tuple(node.name for node in nodes.values() if node.device),
-        queues=tuple(_queues(nodes)),
+        queues=tuple(_queues(network, nodes)),
         hidden=tuple(
             (numbers[first], numbers[second]) for first, second in network.topology.hidden
         ),
@@ -97,7 +97,7 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
         joined = [
             wireless[station]
             for station in topology.stations
-            if topology.stations[station].access_point == name
+            if name in network.access_points_of(station)
         ]
         radio = next(radios) if any(joined or [settings[name].access == "wifi"]) else None
         yield Node(name, "access_point", settings[name], number, radio=radio, ssid=name)
@@ -146,16 +146,25 @@ def _links(nodes: Mapping[str, Node], changes: Iterable[Change]) -> Iterator[Lin
             yield Link(End(node.name, "eth0", node.mac, cable), port)
 
 
-def _radios(nodes: Mapping[str, Node]) -> Iterator[Radio]:
-    """The radios. If any has a position, access points are at 0."""
+def _radios(network: Network, nodes: Mapping[str, Node]) -> Iterator[Radio]:
+    """The radios. If any has a position, stations without one are at their access points."""
     with_radio = [(node, node.radio) for node in nodes.values() if node.radio is not None]
-    places = {
-        node.name: place_mm(node.parameters) if node.kind == "station" else None
-        for node, _ in with_radio
+    of_access_points = {
+        name: round(access_point.position_m * 1000)
+        for name, access_point in network.topology.access_points.items()
     }
-    anywhere = any(place is not None for place in places.values())
+    of_stations = {
+        node.name: place for node, _ in with_radio if (place := _place_mm(node)) is not None
+    }
+    anywhere = bool(of_stations) or any(of_access_points.values())
+    places = of_access_points | of_stations
     for node, number in with_radio:
-        yield Radio(number, node.name, (places[node.name] or 0) if anywhere else None)
+        x_mm = places.get(node.name, of_access_points.get(node.access_point))
+        yield Radio(number, node.name, x_mm if anywhere else None)
+
+
+def _place_mm(node: Node) -> int | None:
+    return place_mm(node.parameters) if node.kind == "station" else None
 
 
 def _moves(nodes: Mapping[str, Node]) -> Iterator[Move]:
@@ -166,10 +175,17 @@ def _moves(nodes: Mapping[str, Node]) -> Iterator[Move]:
 
 def _changes(network: Network, nodes: Mapping[str, Node]) -> Iterator[Change]:
     now = {name: node.parameters for name, node in nodes.items()}
+    access_points = {name: node.access_point for name, node in nodes.items()}
     for change in sorted(network.schedule, key=lambda change: change.at_s):
         before = now[change.node]
         now[change.node] = after = before.override(change.settings.plain())
-        yield Change(change.at_s, change.node, before, after)
+        joined = change.settings.access_point
+        access_points[change.node] = joined or access_points[change.node]
+        yield Change(
+            *(change.at_s, change.node, before, after),
+            access_point=access_points[change.node],
+            joins=joined is not None,
+        )
 
 
 def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) -> Iterator[Flow]:
@@ -225,12 +241,15 @@ def _captures(parameters: Parameters, nodes: Mapping[str, Node]) -> dict[str, st
     return points | ({AIR: AIR_DEVICE} if AIR in parameters.capture else {})
 
 
-def _queues(nodes: Mapping[str, Node]) -> Iterator[QueueFile]:
-    """mac80211's queues in both directions; a station that lost its association has none."""
+def _queues(network: Network, nodes: Mapping[str, Node]) -> Iterator[QueueFile]:
+    """mac80211's queues in both directions with the last access point of each station.
+
+    A station that lost its association has none.
+    """
     for node in nodes.values():
         if node.kind == "station" and node.radio is not None:
-            access_point, station = nodes[node.access_point], node.radio
-            radio = access_point.radio or 0
+            access_point = nodes[network.access_points_of(node.name)[-1]]
+            station, radio = node.radio, access_point.radio or 0
             file = f"queues-{access_point.name}-{node.name}.txt"
             yield QueueFile(radio, station, file, optional=True)
             yield QueueFile(station, radio, f"queues-{node.name}.txt", optional=True)

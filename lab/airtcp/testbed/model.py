@@ -169,12 +169,17 @@ class AckFilter:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a node's parameters. at_s: time since the start of the flows."""
+    """A change of a node. at_s: time since the start of the flows.
+
+    access_point: that of a station after the change. joins: it is another one than before.
+    """
 
     at_s: float
     node: str
     before: Parameters
     after: Parameters
+    access_point: str = ""
+    joins: bool = False
 
 
 @dataclass(frozen=True)

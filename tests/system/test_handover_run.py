@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A station that joins another access point during a download."""
+
+import csv
+from pathlib import Path
+
+from airtcp.backends.guesttools import GuestTools
+from airtcp.experiment.experiment import Setting
+from airtcp.experiment.reader import load
+from airtcp.kernel.image import Kernel
+from airtcp.sweep.request import RunRequest, run_directory
+from airtcp.sweep.run import run_one
+
+# The phone sends nothing but ACKs, so bridges learn the new way only from the access point.
+SETTINGS = ("ack_policy=default", "ping_interval=0ms")
+
+
+def test_a_download_continues_at_the_new_access_point(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """It walks past the middle after 5 s, where it joins the other one."""
+    [case] = load("handover").cases([Setting.parse(text) for text in SETTINGS])
+    result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
+    assert result.error is None
+    directory = run_directory(tmp_path, case, 1)
+    with (directory / "series.csv").open() as file:
+        mbps = [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
+    print([round(each) for each in mbps])
+    assert len(mbps) == 10
+    assert min(mbps) == mbps[5] > 10  # of the six seconds without a handover
+    assert min(mbps[1], mbps[8]) > 1.3 * max(mbps[4], mbps[6])
+    [best_effort, *_] = (directory / "queues-ap2-phone.txt").read_text().splitlines()[1:]
+    sent_bytes = int(best_effort.split()[9])
+    print(f"ap2 sent {sent_bytes} bytes")
+    assert 0.9 < sent_bytes / (sum(mbps[5:]) / 8 * 1e6) < 1.2
+    assert not (directory / "queues-ap1-phone.txt").exists()

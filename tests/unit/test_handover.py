@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stations that leave their access point for another one: plans and errors."""
+
+from pathlib import Path
+
+import pytest
+from small_experiment import write
+
+from airtcp.backends import shell
+from airtcp.errors import InputError
+from airtcp.experiment.reader import load
+from airtcp.steps import events, traffic
+from airtcp.testbed.build import testbed_of
+from airtcp.testbed.model import Testbed
+
+EXPERIMENT = """\
+name: small
+title: Small
+source: Nobody
+description: None
+parameters: {error_model: snr, duration: 5s, ping_interval: 0ms, streams: 2}
+topology:
+  servers:
+    near: {}
+  access_points:
+    ap1: {channel: 36}
+    ap2: {channel: 44, position: 40m, mcs: 3}
+    ap3: {channel: 149, position: 90m}
+  stations:
+    laptop: {access_point: ap1, snr: 30dB}
+    phone: {access_point: ap1, walk: "0s=0m,5s=40m"}
+    desk: {access_point: ap2, access: ethernet}
+flows:
+  - {from: near, to: phone}
+  - {from: laptop, to: near}
+schedule:
+  - {at: 2s, node: phone, set: {access_point: ap2}}
+  - {at: 3s, node: phone, set: {mcs: 2}}
+"""
+
+
+def built(directory: Path, *changes: tuple[str, str]) -> Testbed:
+    text = EXPERIMENT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    [case] = load(write(directory, text)).cases()
+    return testbed_of(case)
+
+
+def scheduled(testbed: Testbed) -> str:
+    return shell.text(events.start(testbed))
+
+
+JOINING = """\
+{
+sleep 2
+node phone iw dev wlan0 disconnect
+configure <<'END' || exit 1
+node phone
+associate wlan0 ap2 5220 30
+END
+} & handover1=$!
+"""
+RATES = """\
+sleep 2
+must airsim link set 1 4 rate_format ht rate_mcs 7 rate_streams 2 rate_width_mhz 20 rate_gi_ns 800
+sleep 1
+batch airsim '
+radio set 4 rate_format ht rate_mcs 2 rate_streams 2 rate_width_mhz 20 rate_gi_ns 800
+link set 1 4 rate_format ht rate_mcs 2 rate_streams 2 rate_width_mhz 20 rate_gi_ns 800
+'
+"""
+
+
+def test_a_station_joins_another_access_point(tmp_path: Path) -> None:
+    """ap2 sends to the phone at the phone's rate, also when that changes again."""
+    testbed = built(tmp_path)
+    assert JOINING in scheduled(testbed)
+    assert RATES in scheduled(testbed)
+    ends = shell.text(events.end(testbed))
+    assert 'kill "$handover1"' in ends and 'fail "phone did not join ap2: see the console"' in ends
+
+
+def test_a_handover_may_be_the_only_event(tmp_path: Path) -> None:
+    alone = built(
+        tmp_path,
+        (', walk: "0s=0m,5s=40m"', ", distance: 20m, mcs: 3"),
+        ("  - {at: 3s, node: phone, set: {mcs: 2}}\n", ""),
+    )
+    assert scheduled(alone) == JOINING
+    assert "events" not in shell.text(events.end(alone))
+
+
+def test_the_snr_is_that_to_the_new_access_point(tmp_path: Path) -> None:
+    with_snr = built(tmp_path, ("node: phone, set: {acc", "node: laptop, set: {acc"))
+    text = scheduled(with_snr).splitlines()
+    losses = [line.rpartition(" ")[0] for line in text if "loss_mdb" in line]
+    assert losses == [f"link set {ends} loss_mdb" for ends in ("1 3", "3 1")]
+
+
+def test_access_points_have_positions_and_radios(tmp_path: Path) -> None:
+    """ap2 has a radio only for the phone; the laptop is at its access point."""
+    testbed = built(tmp_path)
+    assert [(radio.node, radio.x_mm) for radio in testbed.radios] == [
+        ("ap1", 0),
+        ("ap2", 40_000),
+        ("ap3", 90_000),
+        ("laptop", 0),
+        ("phone", 0),
+    ]
+    assert [queue.file for queue in testbed.queues][2:] == [
+        "queues-ap2-phone.txt",
+        "queues-phone.txt",
+    ]
+    moved = built(tmp_path, ("access_point: ap1, snr", "access_point: ap3, mcs: 3, snr"))
+    assert {radio.node: radio.x_mm for radio in moved.radios}["laptop"] == 90_000
+
+
+def test_only_stations_with_one_access_point_return_to_it(tmp_path: Path) -> None:
+    """At 4 km beacons are not received."""
+    far = ("5s=40m", "5s=4000m")
+    joins = ("  - {at: 2s, node: phone, set: {access_point: ap2}}\n", "")
+    looks = "case $(iw dev wlan0 link) in"
+    assert looks in shell.text(traffic.plan(built(tmp_path, far, joins)))
+    assert looks not in shell.text(traffic.plan(built(tmp_path, far)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("set: {access_point: ap2", "set: {access_point: ap4", "unknown access point 'ap4'"),
+        ("set: {access_point: ap2", "set: {access_point: ap1", "phone is already at ap1"),
+        ("node: phone, set: {acc", "node: desk, set: {acc", "desk is already at ap2"),
+        ("node: phone, set: {acc", "node: near, set: {acc", "cannot change for servers"),
+        ("node: phone, set: {acc", "node: ap1, set: {acc", "cannot change for access_points"),
+        ("channel: 44, position: 40m, mcs: 3", "channel: 6, position: 40m", "ap2 on channel 6"),
+        ("mcs: 3}", "mcs: 3, streams: 1}", "its fixed rate needs 2 streams, which ap2 does"),
+        ("mcs: 3}", "mcs: 3, ack_filter: multicast}", "multicast: give it to the access points"),
+        (
+            '5s=40m"',
+            '5s=40m", ack_filter: police, ack_filter_rate: 1Mbit',
+            "ack_filter police would stay at ap1; allowed: ack_filter_at router",
+        ),
+        ("flows:\n", "  hidden: [[phone, ap2]]\nflows:\n", "'phone' could not reach"),
+        (
+            "set: {access_point: ap2",
+            "set: {access_point: ap2, mcs: 9",
+            "9 is not allowed with 802.11n",
+        ),
+    ],
+)
+def test_impossible_changes_are_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"small\.yaml:2\d: schedule\[0\]\.set\.\w+: .*{message}"):
+        built(tmp_path, (old, new))
+
+
+def test_a_position_needs_the_error_model_snr(tmp_path: Path) -> None:
+    fixed = (("error_model: snr, ", ""), (", snr: 30dB", ""), (', walk: "0s=0m,5s=40m"', ""))
+    message = r"small\.yaml:11: topology\.access_points\.ap2\.position: is not allowed with error"
+    with pytest.raises(InputError, match=message):
+        built(tmp_path, *fixed)
