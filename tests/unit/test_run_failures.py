@@ -230,3 +230,29 @@ def test_a_panic_is_reported_with_the_function_that_faulted(
 ) -> None:
     (tmp_path / "console.log").write_text("\n".join(lines))
     assert console.read(tmp_path / "console.log") == (panic, lines[-1])
+
+
+def test_a_stalled_run_names_the_flows_that_have_not_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        console = run_dir / "console.log"
+        console.touch()
+        for flow, text in zip(request.testbed.flows, written, strict=True):
+            (run_dir / flow.file("client")).write_text("{}")
+            (run_dir / flow.file("server")).write_text(text)
+        return base.GuestResult("timeout", None, 1.0, 0.9, console, "not finished")
+
+    monkeypatch.setattr(uml, "boot", boot)
+    three = Case({}, Parameters().replace({"stations": 3}))
+    request = RunRequest.of(KERNEL, TOOLS, three, 1)
+    written: list[str] = []
+    left = "; unfinished: download of station 2, download of station 3"
+    expected: list[tuple[list[str], str]] = [
+        (["{}", "", ""], left),
+        (["", "", ""], ""),
+        (["{}", "{}", "{}"], ""),
+    ]
+    for texts, said in expected:
+        written[:] = texts
+        assert run.run_one(request, tmp_path).error == f"not finished{said}"

@@ -37,7 +37,7 @@ from airtcp.results.record import (
 from airtcp.steps.workloads import WORKLOADS, input_files
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.testbed.default import access_rate_bps
-from airtcp.testbed.model import Testbed
+from airtcp.testbed.model import Flow, Testbed
 
 Say = Callable[[str], None]
 
@@ -143,7 +143,10 @@ class _Measured:
 def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measured:
     """Compute results from the guest's files. Writes *.pcapng, series.csv and run.flent.gz."""
     if ended.status != "ok":
-        return _Measured(ended.status, _failure(ended, run_dir))
+        failure = _failure(ended, run_dir)
+        if ended.status == "timeout":
+            failure += _unfinished(request.testbed.bulk, run_dir)
+        return _Measured(ended.status, failure)
     if failed := _failed_command(_console(ended), run_dir):
         return _Measured("failed", f"{failed} (console: {ended.console})")
     testbed = request.testbed
@@ -248,6 +251,16 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     if said := of_tcp or next(map(iperf3.explained, of_udp), ""):
         message += f": {said}"
     return f"{message} (console: {ended.console})"
+
+
+def _unfinished(flows: Sequence[Flow], run_dir: Path) -> str:
+    """For messages: the flows of which one end has written no result, unless these are all."""
+    names = []
+    for flow in flows:
+        paths = [run_dir / flow.file("client"), run_dir / flow.file("server")]
+        if not all(path.is_file() and path.stat().st_size for path in paths):
+            names.append(flow.label or f"{flow.direction} of station {flow.station}")
+    return f"; unfinished: {', '.join(names)}" if 0 < len(names) < len(flows) else ""
 
 
 _OF_USER = re.compile(r"(server-)?command[\w-]*: ")
