@@ -41,7 +41,9 @@ UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
 UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
 # Metrics that do not apply to a single flow with only ping beside it and no capture.
 ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation", "mac_acks_per_s"}
-NOT_SINGLE_FLOW = {"goodput_jain", "flow_jain", "ping_idle_ms_p50"} | UDP | UDP_PING | ON_THE_WAY
+NOT_SINGLE_FLOW = (
+    {"goodput_jain", "flow_jain", "airtime_jain", "ping_idle_ms_p50"} | UDP | UDP_PING | ON_THE_WAY
+)
 DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
 BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
 COMMAND = {f"command_time_ms_{of}" for of in ("mean", "p50", "p95")}
@@ -340,7 +342,10 @@ def test_every_metric_of_both_directions(tmp_path: Path) -> None:
     both = {"direction": "both", "duration": "4s", "udp_ping_interval": "1s"}
     metrics = compute(run, Parameters().replace(both))
     missing = {name for name, value in metrics.items() if value is None}
-    assert missing == {"goodput_jain", "ping_idle_ms_p50"} | UDP | ON_THE_WAY | OTHER_WORKLOADS
+    assert (
+        missing
+        == {"goodput_jain", "airtime_jain", "ping_idle_ms_p50"} | UDP | ON_THE_WAY | OTHER_WORKLOADS
+    )
     assert metrics["goodput_download_mbps"] == pytest.approx(100)
     assert metrics["goodput_upload_mbps"] == pytest.approx(20)
     assert metrics["goodput_mbps"] == pytest.approx(120)

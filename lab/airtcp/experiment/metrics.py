@@ -37,6 +37,11 @@ METRICS: Mapping[str, Metric] = {
     "flow_jain": Metric(
         "", "Jain's fairness index of the goodputs of all TCP flows while all were active"
     ),
+    "airtime_jain": Metric(
+        "",
+        "Jain's fairness index of the stations' airtimes: of the PPDUs that each station and its "
+        "access point sent to each other since it associated",
+    ),
     "request_response_ms_mean": Metric(
         "ms", "request_response: mean time from sending a request to the last byte of the reply"
     ),

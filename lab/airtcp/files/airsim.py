@@ -9,6 +9,7 @@ from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
 
 _AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
+_AIRTIME = re.compile(r"phy(\d+)/netdev:wlan0/stations/([0-9a-f:]{17})/airsim_tx_airtime_ns (\d+)")
 
 
 def read_airsim(run_dir: Path) -> dict[str, int]:
@@ -27,6 +28,21 @@ def read_transfer_start_ns(run_dir: Path) -> int | None:
 def read_airsim_totals(run_dir: Path) -> dict[str, int]:
     """Each counter of airsim after the transfer, counted since boot."""
     return _counters(run_dir / "airsim-after.txt")
+
+
+def read_airtimes_ns(run_dir: Path) -> dict[tuple[int, str], int]:
+    """The airtime of the PPDUs from a radio to another one with an address, since it associated.
+
+    Empty if the run has not saved them. Raises AirtcpError if the file is corrupt.
+    """
+    path = run_dir / "airtimes.txt"
+    airtimes_ns: dict[tuple[int, str], int] = {}
+    for number, line in enumerate(read_text(path).splitlines() if path.exists() else (), start=1):
+        match = _AIRTIME.fullmatch(line)
+        if not match:
+            raise AirtcpError(f"{path}:{number}: not an airtime of a station")
+        airtimes_ns[int(match.group(1)), match.group(2)] = int(match.group(3))
+    return airtimes_ns
 
 
 def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:

@@ -10,14 +10,21 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files import airtrace
-from airtcp.files.airsim import ampdu_sizes, read_airsim, read_airsim_totals
+from airtcp.files.airsim import (
+    ampdu_sizes,
+    read_airsim,
+    read_airsim_totals,
+    read_airtimes_ns,
+)
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
 from airtcp.files.qdisc import read_qdisc
 from airtcp.files.tcpwatch import TcpTrace
-from airtcp.results.record import FlowRecord
+from airtcp.results.record import FlowRecord, StationRecord
 from airtcp.steps import cpu_cost, filters
 from airtcp.steps.workloads import WORKLOADS
+from airtcp.steps.workloads.bulk import jain
+from airtcp.testbed.addresses import radio_mac
 from airtcp.testbed.model import AIR, AckFilter, Testbed
 from airtcp.testbed.processors import Cost
 
@@ -98,7 +105,39 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
         flow.workload == "command" or radios.isdisjoint((flow.sender, flow.receiver))
         for flow in testbed.flows
     )
+    values["airtime_jain"] = airtime_jain(run_dir, testbed)
     return values | air(run_dir, testbed.media, may_be_idle=idle)
+
+
+def stations(run_dir: Path, testbed: Testbed) -> list[StationRecord]:
+    """The stations with radios, with their airtime; none if the run has not saved it."""
+    airtimes_ns = read_airtimes_ns(run_dir)
+    if not airtimes_ns:
+        return []
+    records = {node.name: StationRecord(name=node.name) for node in testbed.wireless("station")}
+    for access_point in testbed.wireless("access_point"):
+        radio = testbed.radio(access_point.name)
+        for name in records:
+            own = testbed.radio(name)
+            down_ns = airtimes_ns.get((radio, radio_mac(own)))
+            up_ns = airtimes_ns.get((own, radio_mac(radio)))
+            if down_ns is not None and up_ns is not None:
+                records[name] = StationRecord(
+                    name=name,
+                    access_point=access_point.name,
+                    airtime_down_s=down_ns / 1e9,
+                    airtime_up_s=up_ns / 1e9,
+                )
+    return list(records.values())
+
+
+def airtime_jain(run_dir: Path, testbed: Testbed) -> float | None:
+    """Jain's fairness index of the stations' airtimes; None if the run has not saved them."""
+    airtimes_s = [
+        (station.airtime_down_s or 0) + (station.airtime_up_s or 0)
+        for station in stations(run_dir, testbed)
+    ]
+    return jain(numpy.array(airtimes_s))
 
 
 def distribution(name: str, times_ms: NDArray[numpy.float64]) -> dict[str, Value]:

@@ -119,6 +119,20 @@ class FlowRecord(Document):
     command_time_ms_p95: Value = None
 
 
+class StationRecord(Document):
+    """A station with a radio, in a run with several.
+
+    access_point: with which it is associated at the end; null if with none. airtime_down_s,
+    airtime_up_s: duration of the PPDUs that the access point has sent to it, and that it has sent
+    to the access point, since it associated.
+    """
+
+    name: str
+    access_point: str | None = None
+    airtime_down_s: Value = None
+    airtime_up_s: Value = None
+
+
 class HostRecord(Document):
     """A real host of a run.
 
@@ -153,7 +167,8 @@ class RunRecord(Document):
     """One run. status: `ok`, or the kind of failure; error: one line about it.
 
     parameters and network are as in YAML, with the names of the version that wrote them. Only
-    custom topologies have network and flows. identity: a hash of everything that determines the
+    custom topologies have network and flows, only runs with several radios of stations have
+    stations. identity: a hash of everything that determines the
     run. Of equal runs, only cost and provenance differ; results of earlier versions have none.
     measured_on: null for simulated runs; for others kernel has the versions of all hosts.
     """
@@ -169,16 +184,19 @@ class RunRecord(Document):
     parameters: ByParameter[Plain]
     network: JsonObject | None = None
     flows: tuple[FlowRecord, ...] = ()
+    stations: tuple[StationRecord, ...] = ()
     kernel: KernelRecord
     provenance: Provenance | None = None
     measured_on: MeasuredOn | None = None
     identity: str
 
     @model_serializer(mode="wrap")
-    def _without_network(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = handler(self)
         if self.network is None:
             del document["network"], document["flows"]
+        if not self.stations:
+            del document["stations"]
         return document
 
     @property

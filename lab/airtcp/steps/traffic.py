@@ -76,8 +76,23 @@ def plan(testbed: Testbed) -> list[Step]:
         *filters.counted(testbed),
         *(run("nstat -azsj", node=node, stdout=f"nstat-{node}.json") for node in testbed.counted),
         run("airsim radio show", stdout="radios.txt"),
+        *_airtimes(testbed),
         Keep((("/proc/uptime", "uptime"),)),
     ]
+
+
+_AIRTIMES = (
+    "cd /sys/kernel/debug/ieee80211; "
+    "for file in phy*/netdev:wlan0/stations/*/airsim_tx_airtime_ns; do "
+    "[ ! -r $file ] || { read -r ns <$file; echo $file $ns; }; done"
+)
+
+
+def _airtimes(testbed: Testbed) -> list[Step]:
+    """Save the airtime of what several stations and their access points have sent each other."""
+    if len(testbed.wireless("station")) < 2:
+        return []
+    return [run("sh -c", _AIRTIMES, stdout="airtimes.txt")]
 
 
 def _clock(file: str) -> Step:

@@ -33,6 +33,7 @@ from airtcp.results.record import (
     KernelRecord,
     Provenance,
     RunRecord,
+    StationRecord,
 )
 from airtcp.steps.workloads import WORKLOADS, input_files
 from airtcp.sweep.request import Request, RunRequest
@@ -138,6 +139,7 @@ class _Measured:
     error: str | None = None
     metrics: Mapping[str, Value] = field(default_factory=dict)
     flows: Sequence[FlowRecord] = ()
+    stations: Sequence[StationRecord] = ()
 
 
 def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measured:
@@ -154,10 +156,11 @@ def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measur
         convert_captures(run_dir, testbed)
         values = metrics.compute(run_dir, testbed)
         flows = metrics.flows(run_dir, testbed) if request.case.network else ()
+        stations = metrics.stations(run_dir, testbed)
         write_series(run_dir, testbed, request.case, request.seed)
     except AirtcpError as error:
         return _Measured("failed", str(error))
-    return _Measured(ended.status, None, values, flows)
+    return _Measured(ended.status, None, values, flows, stations)
 
 
 def _record(
@@ -179,6 +182,7 @@ def _record(
         parameters=case.parameters.plain(),
         network=case.network.plain() if case.network else None,
         flows=tuple(measured.flows),
+        stations=tuple(measured.stations),
         kernel=KernelRecord(version=kernel.version, hash=kernel.hash),
         provenance=Provenance.here(request.command),
         identity=request.identity,
