@@ -130,6 +130,7 @@ def test_only_stations_with_one_access_point_return_to_it(tmp_path: Path) -> Non
     ("old", "new", "message"),
     [
         ("set: {access_point: ap2", "set: {access_point: ap4", "unknown access point 'ap4'"),
+        ("set: {access_point: ap2", "set: {access_point: ", "unknown access point ''"),
         ("set: {access_point: ap2", "set: {access_point: ap1", "phone is already at ap1"),
         ("node: phone, set: {acc", "node: desk, set: {acc", "desk is already at ap2"),
         ("node: phone, set: {acc", "node: near, set: {acc", "cannot change for servers"),

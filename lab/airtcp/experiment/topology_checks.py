@@ -320,7 +320,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 yield Problem((*at, "set", key), text)
                 return
             given.add((change.at_s, change.node, key))
-        if joined := change.settings.access_point:
+        if (joined := change.settings.access_point) is not None:
             for text in _joins(
                 network, parameters, change.node, access_points[change.node], joined
             ):
