@@ -132,6 +132,7 @@ def test_only_stations_with_one_access_point_return_to_it(tmp_path: Path) -> Non
         ("set: {access_point: ap2", "set: {access_point: ap4", "unknown access point 'ap4'"),
         ("set: {access_point: ap2", "set: {access_point: ", "unknown access point ''"),
         ("set: {access_point: ap2", "set: {access_point: ap1", "phone is already at ap1"),
+        ("set: {access_point: ap2", "set: {position: 9m", "cannot change during a run"),
         ("node: phone, set: {acc", "node: desk, set: {acc", "desk is already at ap2"),
         ("node: phone, set: {acc", "node: near, set: {acc", "cannot change for servers"),
         ("node: phone, set: {acc", "node: ap1, set: {acc", "cannot change for access_points"),
@@ -154,6 +155,12 @@ def test_only_stations_with_one_access_point_return_to_it(tmp_path: Path) -> Non
 def test_impossible_changes_are_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"small\.yaml:2\d: schedule\[0\]\.set\.\w+: .*{message}"):
         built(tmp_path, (old, new))
+
+
+def test_stations_have_no_position(tmp_path: Path) -> None:
+    message = r"small\.yaml:15: topology\.stations\.phone\.position: not a parameter of stations"
+    with pytest.raises(InputError, match=message):
+        built(tmp_path, ('walk: "0s=0m', 'position: 3m, walk: "0s=0m'))
 
 
 def test_a_position_needs_the_error_model_snr(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from pydantic_core import ErrorDetails
 
 from airtcp import suggest
 from airtcp.experiment.figures import KIND
-from airtcp.experiment.topology import MODELS, Settings, Station
+from airtcp.experiment.topology import MODELS, Settings
 from airtcp.parameters import CONFLICT, PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
+from airtcp.parameters.section import keys
 
 # Refers to the list of parameters, which is too long for a message.
 _PARAMETERS_IN = "all: docs/reference/experiments.md"
@@ -20,10 +21,9 @@ _PARAMETERS_IN = "all: docs/reference/experiments.md"
 def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     """The error and the allowed values; model: the model that has the key."""
     if error["type"] == "extra_forbidden":
-        keys = (field.alias or name for name, field in model.model_fields.items())
         more = _PARAMETERS_IN if model is Parameters else ""
         key = str(error["loc"][-1])
-        return f"{_unexpected(key, model)}; {suggest.allowed(key, keys, more)}"
+        return f"{_unexpected(key, model)}; {suggest.allowed(key, keys(model), more)}"
     if error["type"] == "missing":
         return "missing"
     if error["type"] == "literal_error":
@@ -50,7 +50,7 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 def _unexpected(key: str, model: type[BaseModel]) -> str:
     """Why a part of a topology cannot have the key: other parts may have it."""
-    if key in PARAMETER_NAMES or key in Station.model_fields:
+    if key in PARAMETER_NAMES or any(key in keys(node) for node in MODELS.values()):
         if model is Settings:
             return "cannot change during a run"
         if group := next((name for name, node in MODELS.items() if node is model), None):
