@@ -126,6 +126,22 @@ def test_only_stations_with_one_access_point_return_to_it(tmp_path: Path) -> Non
     assert looks not in shell.text(traffic.plan(built(tmp_path, far)))
 
 
+@pytest.mark.parametrize(("walk", "leaves"), [("0s=400m,5s=300m", False), ("0s=400m,5s=0m", True)])
+def test_a_walk_leads_out_of_the_range_of_its_access_point(
+    tmp_path: Path, walk: str, leaves: bool
+) -> None:
+    """The access point is at 400 m."""
+    plan = traffic.plan(
+        built(
+            tmp_path,
+            ('{access_point: ap1, walk: "0s=0m,5s=40m"}', f'{{access_point: ap3, walk: "{walk}"}}'),
+            ("position: 90m", "position: 400m, mcs: 3"),
+            ("  - {at: 2s, node: phone, set: {access_point: ap2}}\n", ""),
+        )
+    )
+    assert ("start node phone sh -c 'while sleep 0.5" in shell.text(plan)) == leaves
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -37,12 +37,14 @@ class Air(Errors, Propagation, Radio, Bss):
             return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
         return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
 
-    @property
-    def walks_out_of_range(self) -> bool:
-        """Whether a walk leads to where beacons are not received, so that the association ends."""
+    def walks_out_of_range(self, position_m: float = 0.0) -> bool:
+        """Whether a walk leads to where beacons are not received, so that the association ends.
+
+        position_m: that of the access point.
+        """
         if not self.walk:
             return False
-        farthest_m = max(point.distance_m for point in self.walk)
+        farthest_m = max(abs(point.distance_m - position_m) for point in self.walk)
         least_dbm = max(self.cca_threshold_dbm, self.noise_dbm + _BEACON_SNR_DB)
         return self.received_dbm(farthest_m) < least_dbm
 

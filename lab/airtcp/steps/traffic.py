@@ -159,12 +159,13 @@ def _returns(testbed: Testbed) -> list[Step]:
 
     Those that join several access points are associated only when they do.
     """
+    positions_m = {radio.node: (radio.x_mm or 0) / 1000 for radio in testbed.radios}
     joining = {event.node for event in testbed.events if isinstance(event, Change) and event.joins}
     return [
         step
         for node in testbed.wireless("station")
         if node.name not in joining
-        if testbed.hidden or node.parameters.walks_out_of_range
+        if testbed.hidden or node.parameters.walks_out_of_range(positions_m[node.access_point])
         for step in wifi.reassociating(
             node.parameters, testbed.by_name[node.access_point].ssid, node.name
         )
