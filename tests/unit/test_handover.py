@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stations that leave their access point for another one: plans and errors."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -82,10 +83,29 @@ def test_a_station_joins_another_access_point(tmp_path: Path) -> None:
     assert 'kill "$handover1"' in ends and 'fail "phone did not join ap2: see the console"' in ends
 
 
+def test_a_rate_that_changed_elsewhere_is_used_after_the_return(tmp_path: Path) -> None:
+    """ap1 has sent to the phone at MCS 2 before."""
+    schedule = """\
+  - {at: 1s, node: phone, set: {mcs: 2}}
+  - {at: 2s, node: phone, set: {access_point: ap2}}
+  - {at: 3s, node: phone, set: {mcs: 7}}
+  - {at: 4s, node: phone, set: {access_point: ap1}}
+"""
+    testbed = built(tmp_path, (EXPERIMENT.partition("schedule:\n")[2], schedule))
+    links = re.findall(r"link set (\d 4) .*rate_mcs (\d)", scheduled(testbed))
+    assert links == [("0 4", "2"), ("1 4", "2"), ("1 4", "7"), ("0 4", "7")]
+    assert [queue.file for queue in testbed.queues][2:] == [
+        "queues-ap1-phone.txt",
+        "queues-phone.txt",
+    ]
+
+
 def test_a_handover_may_be_the_only_event(tmp_path: Path) -> None:
     alone = built(
         tmp_path,
-        (', walk: "0s=0m,5s=40m"', ", distance: 20m, mcs: 3"),
+        (', walk: "0s=0m,5s=40m"', ", distance: 20m"),
+        ("{error_model: snr,", "{error_model: snr, rate_control: minstrel,"),
+        (", mcs: 3}", "}"),
         ("  - {at: 3s, node: phone, set: {mcs: 2}}\n", ""),
     )
     assert scheduled(alone) == JOINING

@@ -69,8 +69,7 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
     if change.access_point:
         access_point = testbed.by_name[change.access_point].parameters
         radio = testbed.radio(change.access_point)
-        other = access_point if change.joins else before
-        if other.radio_rate != after.radio_rate:
+        if change.joins or before.radio_rate != after.radio_rate:
             steps += wifi.link_rate(access_point, after, radio, node.radio)
         if change.joins or before.snr_db != after.snr_db:
             steps += wifi.loss(after, radio, node.radio)
