@@ -17,7 +17,9 @@ def start(testbed: Testbed) -> list[Step]:
     clock_s = 0.0
     for event in sorted(testbed.events, key=lambda event: event.at_s):
         changing = _change(testbed, event) if isinstance(event, Change) else [_move(event)]
-        if changing and event.at_s > clock_s:
+        if isinstance(event, Change) and event.joins and not changing:
+            continue  # only a handover
+        if event.at_s > clock_s:
             steps.append(Sleep(event.at_s - clock_s))
             clock_s = event.at_s
         steps += changing
