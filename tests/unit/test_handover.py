@@ -193,6 +193,16 @@ def test_impossible_changes_are_reported(tmp_path: Path, old: str, new: str, mes
         built(tmp_path, (old, new))
 
 
+def test_only_filters_at_the_access_point_of_the_station_would_stay_there(tmp_path: Path) -> None:
+    """ACKs of the laptop are filtered at its access point, those of near at that of the phone."""
+    police = "ack_filter: police, ack_filter_rate: 1Mbit"
+    uploads = "to: phone}\n  - {from: phone, to: laptop}\n  - {from: phone, to: near}"
+    between = ("to: phone}", uploads)
+    built(tmp_path, ("snr: 30dB", f"snr: 30dB, {police}"), between)
+    with pytest.raises(InputError, match="ack_filter police would stay at ap1"):
+        built(tmp_path, ("near: {}", f"near: {{{police}}}"), between)
+
+
 def test_stations_have_no_position(tmp_path: Path) -> None:
     message = r"small\.yaml:15: topology\.stations\.phone\.position: not a parameter of stations"
     with pytest.raises(InputError, match=message):

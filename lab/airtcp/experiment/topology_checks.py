@@ -361,10 +361,11 @@ def _joins(
         yield "ack_filter multicast: give it to the access points and all of their stations"
     yield from _rates(joined, new, station)
     for flow in network.flows:
+        # ACKs are filtered at the access point of the receiver, or of the sender if it has none.
+        filtering = flow.receiver if flow.receiver in topology.stations else flow.sender
         receiver = network.of_node(flow.receiver, parameters)
-        at_access_point = receiver.ack_filter_at != "router"
         stages = [stage for stage in receiver.ack_filter if stage in ("police", "shape")]
-        if name in (flow.sender, flow.receiver) and stages and at_access_point:
+        if name == filtering and stages and receiver.ack_filter_at != "router":
             yield f"ack_filter {stages[0]} would stay at {left}; allowed: ack_filter_at router"
 
 
