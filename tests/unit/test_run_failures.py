@@ -17,6 +17,7 @@ from airtcp.errors import AirtcpError, StopError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.sweep import run, sweep
@@ -244,15 +245,16 @@ def test_a_stalled_run_names_the_flows_that_have_not_ended(
         return base.GuestResult("timeout", None, 1.0, 0.9, console, "not finished")
 
     monkeypatch.setattr(uml, "boot", boot)
-    three = Case({}, Parameters().replace({"stations": 3}))
-    request = RunRequest.of(KERNEL, TOOLS, three, 1)
-    written: list[str] = []
-    left = "; unfinished: download of station 2, download of station 3"
-    expected: list[tuple[list[str], str]] = [
-        (["{}", "", ""], left),
-        (["", "", ""], ""),
-        (["{}", "{}", "{}"], ""),
+    three: dict[str, Plain] = {"stations": 3}
+    rrul: dict[str, Plain] = {"stations": 2, "dscp": "rrul", "flows": 4}
+    expected: list[tuple[dict[str, Plain], list[str], str]] = [
+        (three, ["{}", "", ""], "; unfinished: download of station 2, download of station 3"),
+        (three, ["", "", ""], ""),
+        (three, ["{}", "{}", "{}"], ""),
+        (rrul, ["{}"] * 4 + [""] * 4, "; unfinished: download of station 2"),
     ]
-    for texts, said in expected:
-        written[:] = texts
+    for changes, texts, said in expected:
+        written = texts
+        case = Case({}, Parameters().replace(changes))
+        request = RunRequest.of(KERNEL, TOOLS, case, 1)
         assert run.run_one(request, tmp_path).error == f"not finished{said}"

@@ -259,12 +259,15 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
 
 def _unfinished(flows: Sequence[Flow], run_dir: Path) -> str:
     """For messages: the flows of which one end has written no result, unless these are all."""
-    names = []
+    unfinished = []
     for flow in flows:
         paths = [run_dir / flow.file("client"), run_dir / flow.file("server")]
         if not all(path.is_file() and path.stat().st_size for path in paths):
-            names.append(flow.label or f"{flow.direction} of station {flow.station}")
-    return f"; unfinished: {', '.join(names)}" if 0 < len(names) < len(flows) else ""
+            unfinished.append(flow)
+    if len(unfinished) in (0, len(flows)):
+        return ""
+    names = (flow.label or f"{flow.direction} of station {flow.station}" for flow in unfinished)
+    return f"; unfinished: {', '.join(dict.fromkeys(names))}"  # classes of RRUL share one
 
 
 _OF_USER = re.compile(r"(server-)?command[\w-]*: ")
