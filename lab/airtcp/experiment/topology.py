@@ -82,7 +82,7 @@ class AccessPoint(Stage, Errors, Radio, Bss, _Positioned):
 
 
 class _Associated(NodeParameters):
-    access_point: str = Field(description="the access point that it joins")
+    access_point: str = Field(description="the access point that a station joins")
 
 
 class Station(
@@ -104,7 +104,7 @@ class Station(
 
 class _Moving(NodeParameters):
     access_point: str | None = Field(
-        default=None, description="the access point that a station joins instead of its own"
+        default=None, description="the access point that a station joins"
     )
 
 
