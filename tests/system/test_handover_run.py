@@ -34,3 +34,44 @@ def test_a_download_continues_at_the_new_access_point(
     print(f"ap2 sent {sent_bytes} bytes")
     assert 0.9 < sent_bytes / (sum(mbps[5:]) / 8 * 1e6) < 1.2
     assert not (directory / "queues-ap1-phone.txt").exists()
+
+
+RETURNING = """\
+name: returning
+title: Returning
+source: Nobody
+description: None
+parameters: {duration: 5s, delay: 2ms, ping_interval: 0ms, mcs: 3}
+topology:
+  servers:
+    server: {}
+  access_points:
+    ap1: {}
+    ap2: {mcs: 5}
+  stations:
+    phone: {access_point: ap1, power_save: on}
+    laptop: {access_point: ap2}
+flows:
+  - {from: phone, to: server}
+schedule:
+  - {at: 1s, node: phone, set: {access_point: ap2}}
+  - {at: 3s, node: phone, set: {access_point: ap1}}
+"""
+
+
+def test_an_upload_continues_after_the_return(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """On one channel, with power save and fixed rates, which differ between the access points."""
+    (tmp_path / "returning.yaml").write_text(RETURNING)
+    [case] = load(tmp_path / "returning.yaml").cases()
+    result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
+    assert result.error is None
+    with (run_directory(tmp_path, case, 1) / "series.csv").open() as file:
+        mbps = [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
+    print([round(each, 1) for each in mbps])
+    assert min(mbps) > 10
+    assert [station.access_point for station in result.stations] == ["ap1", "ap2"]
+    phone, laptop = result.stations
+    assert laptop.airtime_down_s is not None and laptop.airtime_down_s < 0.01
+    assert phone.airtime_up_s is not None and 1 < phone.airtime_up_s < 2

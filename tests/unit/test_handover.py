@@ -214,3 +214,11 @@ def test_a_position_needs_the_error_model_snr(tmp_path: Path) -> None:
     message = r"small\.yaml:11: topology\.access_points\.ap2\.position: is not allowed with error"
     with pytest.raises(InputError, match=message):
         built(tmp_path, *fixed)
+
+
+def test_handovers_of_a_station_are_a_second_apart(tmp_path: Path) -> None:
+    """The first one might end after the second."""
+    old, new = "{at: 3s, node: phone, set: {mcs: 2}}", "{at: %s, node: phone, set: {%s: ap1}}"
+    assert built(tmp_path, (old, new % ("3s", "access_point")))
+    with pytest.raises(InputError, match=r"schedule\[1\]\.at: less than 1s after the one before"):
+        built(tmp_path, (old, new % ("2999ms", "access_point")))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks of a custom topology: errors and their location in the file."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +42,9 @@ _NAME = re.compile("[a-z][a-z0-9-]{0,19}")
 _LIKE = "up to 20 lower-case letters, digits and dashes, a letter first"
 # Names that the plan uses for a node, a capture and a file.
 _RESERVED = (SWITCH, "air", "helpers")
+
+# A handover takes up to this long while both access points are in range.
+_HANDOVER_S = 1.0
 
 # Words for the value at boot, which is not known later.
 _AT_BOOT = (KERNEL, PRESET)
@@ -296,6 +300,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
     access_points = {
         name: station.access_point for name, station in network.topology.stations.items()
     }
+    joined_s: dict[str, float] = {}
     given: set[tuple[float, str, str]] = set()
     order = sorted(range(len(network.schedule)), key=lambda number: network.schedule[number].at_s)
     for number in order:
@@ -326,7 +331,10 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
             ):
                 yield Problem((*at, "set", "access_point"), text)
                 return
-            access_points[change.node] = joined
+            if change.at_s < joined_s.get(change.node, -math.inf) + _HANDOVER_S:
+                text = f"less than {format_duration_s(_HANDOVER_S)} after the one before"
+                yield Problem((*at, "at"), f"{text}, which may not have ended")
+            access_points[change.node], joined_s[change.node] = joined, change.at_s
         if problem := _conflict(before, change.settings.plain(), (*at, "set")):
             yield problem
             return
