@@ -272,6 +272,7 @@ NONE = certificates.Certificates(Path("none"))
         ("slurm: {cores: 1, memory: 1GB, cores: 2}", "cluster.yaml:1: cores: given twice"),
         ("slurm: {cores: 1}", "slurm.memory: memory per batch job; allowed: a size"),
         ("slurm: {cores: 1, memory: 1XB}", "slurm.memory: memory per batch job; allowed: a size"),
+        ("slurm: {cores: 1, memory: 1e999GB}", "slurm.memory: memory per batch job; allowed: a"),
         ("slurm: {cores: 1, memory: -1GB}", "slurm.memory: memory per batch job; allowed: a size"),
         ("slurm: {cores: 4, memory: 1GB, processes: 2}", "slurm.processes: allowed: 1, "),
         ("slurm: {cores: 4, memory: 1GB, processes: }", "slurm.processes: allowed: 1, "),

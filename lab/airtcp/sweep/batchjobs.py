@@ -136,7 +136,7 @@ def _is(value: object, kind: type) -> bool:
 def _is_memory(value: object) -> bool:
     try:
         return value is not None and dask.utils.parse_bytes(str(value)) > 0
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
 
 
