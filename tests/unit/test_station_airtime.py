@@ -4,12 +4,16 @@
 from pathlib import Path
 
 import pytest
+from fake_run import record
 from small_experiment import write
 
 from airtcp.backends import shell
 from airtcp.errors import AirtcpError
+from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.parameters import Parameters
+from airtcp.report import page
+from airtcp.report.model import Condition, Measured, Run
 from airtcp.results import metrics
 from airtcp.results.record import StationRecord
 from airtcp.steps import traffic
@@ -84,3 +88,29 @@ def test_airtimes_are_saved_for_several_stations_with_radios(
 ) -> None:
     plan = traffic.plan(default.testbed(Parameters().replace(settings)))
     assert (">airtimes.txt" in shell.text(plan)) is saved
+
+
+def test_a_report_has_the_airtime_of_each_station_by_policy() -> None:
+    """In one run of aad, the phone was not associated at the end."""
+
+    def measured(policy: str, *phones: StationRecord) -> Measured:
+        laptop = StationRecord(name="laptop", airtime_down_s=1.5, airtime_up_s=0.25)
+        case = Case({"ack_policy": policy}, Parameters())
+        runs = [
+            Run(record(case, seed, {}).model_copy(update={"stations": (laptop, phone)}), Path())
+            for seed, phone in enumerate(phones, start=1)
+        ]
+        return Measured(policy, runs, {}, {})
+
+    phone, lost = (
+        StationRecord(name="phone", airtime_down_s=3.0, airtime_up_s=0.5),
+        StationRecord(name="phone"),
+    )
+    both = [measured("default", phone, phone), measured("aad", phone, lost)]
+    rows = page._station_rows(Condition("all", "all", both))
+    assert [(row.name, row.direction, *row.cells) for row in rows] == [
+        ("laptop", "down", "1.50 ± 0", "1.50 ± 0"),
+        ("laptop", "up", "0.2500 ± 0", "0.2500 ± 0"),
+        ("phone", "down", "3.00 ± 0", "\N{EN DASH}"),
+        ("phone", "up", "0.5000 ± 0", "\N{EN DASH}"),
+    ]

@@ -74,7 +74,12 @@ def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None
         published=[_published_row(row) for row in results.published],
         reason=results.reason if any(map(needs_reason, results.published)) else "",
         inside=[
-            (section, _metric_rows(section.condition), _flow_rows(section.condition))
+            (
+                section,
+                _metric_rows(section.condition),
+                _flow_rows(section.condition),
+                _station_rows(section.condition),
+            )
             for section in contents.inside
         ],
         costs=[
@@ -278,6 +283,37 @@ def _flow_cell(measured: Measured, number: int) -> str:
     values = [getattr(flow, HEADLINES[flow.workload].metric) for flow in flows]
     known = [value for value in values if value is not None]
     return with_interval(summarize(known) if len(known) == len(values) else None)
+
+
+@dataclass(frozen=True)
+class StationRow:
+    """The airtime of a station in one direction: a cell for each policy."""
+
+    name: str
+    direction: str
+    cells: Sequence[str]
+
+
+def _station_rows(condition: Condition) -> list[StationRow]:
+    """Two rows for each station, if the runs have several."""
+    names = [station.name for station in condition.policies[0].runs[0].record.stations]
+    return [
+        StationRow(
+            name,
+            direction,
+            [_airtime_cell(measured, number, attribute) for measured in condition.policies],
+        )
+        for number, name in enumerate(names)
+        for direction, attribute in (("down", "airtime_down_s"), ("up", "airtime_up_s"))
+    ]
+
+
+def _airtime_cell(measured: Measured, number: int, attribute: str) -> str:
+    """A dash if the station of a run has no airtime, or the run is of an earlier version."""
+    stations = [run.record.stations[number : number + 1] for run in measured.runs]
+    known = [getattr(station, attribute) for found in stations for station in found]
+    complete = len(known) == len(measured.runs) and None not in known
+    return with_interval(summarize(known) if complete else None)
 
 
 def _others(condition: Condition) -> list[Measured]:
