@@ -33,7 +33,16 @@ def test_curl_fetches_files_from_a_server(measure: Measure, tmp_path: Path) -> N
     assert file(result, tmp_path, "server-command.err").count("GET /GPL-3") == 3
     # A handshake and a request: at least two round trips over 20 ms.
     assert 40 < result.values["command_time_ms_mean"] < 500
-    other = ("goodput", "flow_jain", "ping_", "udp_", "page_time", "completion", "request_resp")
+    other = (
+        "goodput",
+        "flow_jain",
+        "airtime_jain",
+        "ping_",
+        "udp_",
+        "page_time",
+        "completion",
+        "request_resp",
+    )
     of_tcp = ("retransmits", "data_", "delivery", "acks_", "packets", "tcp_rtt", "cwnd")
     path = ("router_", "host_", "mac_acks")
     missing = {name for name in METRICS if name.startswith((*other, *of_tcp, *path))}

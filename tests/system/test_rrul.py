@@ -90,7 +90,7 @@ def goodputs_mbps(run_dir: Path, duration_s: int) -> Mapping[tuple[str, str, str
 
 def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
     result = runs(*RRUL)
-    assert missing(result) == {"goodput_jain"} | named(*OTHERS)
+    assert missing(result) == {"goodput_jain", "airtime_jain"} | named(*OTHERS)
     flows = goodputs_mbps(runs.directory(result), 4)
     assert set(flows) == {(d, name, "1") for d in ("download", "upload") for name in CLASSES}
     for name in CLASSES:
@@ -112,7 +112,7 @@ def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
 def test_both_directions_share_the_medium(runs: Runs) -> None:
     result = runs(*BOTH)
     metrics = result.values
-    assert missing(result) == {"goodput_jain", "ping_idle_ms_p50"} | named(*OTHERS)
+    assert missing(result) == {"goodput_jain", "airtime_jain", "ping_idle_ms_p50"} | named(*OTHERS)
     parts = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
     assert metrics["goodput_mbps"] == pytest.approx(sum(parts))
     assert min(parts) > 0.1 * sum(parts)

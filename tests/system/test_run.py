@@ -58,7 +58,9 @@ def test_tcp_run_has_every_metric(measure: Measure, settings: tuple[str, ...]) -
     # Fairness needs several stations or flows.
     several = "flows=3" in settings
     opposite = DOWNLOAD if "direction=upload" in settings else UPLOAD
-    absent = {"goodput_jain", opposite} | OTHERS | (set() if several else {"flow_jain"})
+    absent = (
+        {"goodput_jain", "airtime_jain", opposite} | OTHERS | (set() if several else {"flow_jain"})
+    )
     captured = "air" in settings[0]
     assert missing == absent - ({"mac_acks_per_s"} if captured else set())
     assert result.values["goodput_mbps"] > 1
@@ -99,6 +101,7 @@ def test_udp_run_has_every_metric_but_those_of_tcp(measure: Measure) -> None:
     assert missing == {
         *("retransmits", "data_segments", "delivery_share", "acks_sent", "acks_per_segment"),
         *("tcp_rtt_ms_mean", "tcp_rtt_ms_p50", "tcp_rtt_ms_p95", "goodput_jain"),
+        "airtime_jain",
         *("cwnd_segments_mean", "cwnd_segments_max", "packets_per_s"),
         *("flow_jain", UPLOAD, *(OTHERS - set(UDP_METRICS))),
     }

@@ -54,6 +54,7 @@ def test_run_has_every_metric_of_its_workload(
     other_metrics = (
         "goodput",
         "flow_jain",
+        "airtime_jain",
         "ping_",
         "udp_ping_",
         "page_time_ms",
