@@ -45,9 +45,8 @@ def end(testbed: Testbed) -> list[Step]:
 
 
 def _handovers(testbed: Testbed) -> list[tuple[str, Change]]:
-    """The changes by which stations join other access points, with the names of their jobs."""
-    changes = [event for event in testbed.events if isinstance(event, Change) and event.joins]
-    return [(f"handover{number}", change) for number, change in enumerate(changes, start=1)]
+    """The handovers with the names of their jobs."""
+    return [(f"handover{number}", each) for number, each in enumerate(testbed.handovers, start=1)]
 
 
 def _move(move: Move) -> Step:

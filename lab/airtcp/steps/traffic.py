@@ -28,7 +28,7 @@ from airtcp.steps.step import (
     run,
 )
 from airtcp.steps.workloads import WORKLOADS
-from airtcp.testbed.model import RRUL_CLASSES, Change, Flow, Probe, Testbed
+from airtcp.testbed.model import RRUL_CLASSES, Flow, Probe, Testbed
 
 _AIRSIM = "/sys/kernel/debug/airsim/stats"
 
@@ -160,7 +160,7 @@ def _returns(testbed: Testbed) -> list[Step]:
     Those that join several access points are associated only when they do.
     """
     positions_m = {radio.node: (radio.x_mm or 0) / 1000 for radio in testbed.radios}
-    joining = {event.node for event in testbed.events if isinstance(event, Change) and event.joins}
+    joining = {change.node for change in testbed.handovers}
     return [
         step
         for node in testbed.wireless("station")

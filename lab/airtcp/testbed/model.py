@@ -236,6 +236,11 @@ class Testbed:
         return [node for node in self.of_kind(kind) if node.radio is not None]
 
     @property
+    def handovers(self) -> list[Change]:
+        """The changes by which stations join other access points."""
+        return [event for event in self.events if isinstance(event, Change) and event.joins]
+
+    @property
     def servers(self) -> list[Node]:
         return self.of_kind("server")
 
