@@ -271,16 +271,22 @@ def _flow_rows(condition: Condition) -> list[FlowRow]:
             flow.congestion_control or flow.protocol,
             flow.start_s,
             HEADLINES[flow.workload],
-            [_flow_cell(measured, number) for measured in condition.policies],
+            [
+                _mean_cell(
+                    [
+                        getattr(run.record.flows[number], HEADLINES[flow.workload].metric)
+                        for run in measured.runs
+                    ]
+                )
+                for measured in condition.policies
+            ],
         )
         for number, flow in enumerate(first)
     ]
 
 
-def _flow_cell(measured: Measured, number: int) -> str:
-    """The headline metric of a flow; a dash if not all runs have it."""
-    flows = [run.record.flows[number] for run in measured.runs]
-    values = [getattr(flow, HEADLINES[flow.workload].metric) for flow in flows]
+def _mean_cell(values: Sequence[float | None]) -> str:
+    """The mean over runs; a dash if not all runs have a value."""
     known = [value for value in values if value is not None]
     return with_interval(summarize(known) if len(known) == len(values) else None)
 
@@ -301,19 +307,21 @@ def _station_rows(condition: Condition) -> list[StationRow]:
         StationRow(
             name,
             direction,
-            [_airtime_cell(measured, number, attribute) for measured in condition.policies],
+            [
+                _mean_cell(
+                    [
+                        getattr(run.record.stations[number], attribute)
+                        if run.record.stations  # not in runs of earlier versions
+                        else None
+                        for run in measured.runs
+                    ]
+                )
+                for measured in condition.policies
+            ],
         )
         for number, name in enumerate(names)
         for direction, attribute in (("down", "airtime_down_s"), ("up", "airtime_up_s"))
     ]
-
-
-def _airtime_cell(measured: Measured, number: int, attribute: str) -> str:
-    """A dash if the station of a run has no airtime, or the run is of an earlier version."""
-    stations = [run.record.stations[number : number + 1] for run in measured.runs]
-    known = [getattr(station, attribute) for found in stations for station in found]
-    complete = len(known) == len(measured.runs) and None not in known
-    return with_interval(summarize(known) if complete else None)
 
 
 def _others(condition: Condition) -> list[Measured]:
