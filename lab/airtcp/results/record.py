@@ -168,9 +168,9 @@ class RunRecord(Document):
 
     parameters and network are as in YAML, with the names of the version that wrote them. Only
     custom topologies have network and flows, only runs with several radios of stations have
-    stations. identity: a hash of everything that determines the
-    run. Of equal runs, only cost and provenance differ; results of earlier versions have none.
-    measured_on: null for simulated runs; for others kernel has the versions of all hosts.
+    stations. identity: a hash of everything that determines the run. Of equal runs, only cost and
+    provenance differ; results of earlier versions have none. measured_on: null for simulated runs;
+    for others kernel has the versions of all hosts.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
