@@ -45,7 +45,7 @@ SPLAT = re.compile(
 
 # Prefixes of the metrics that only runs with ACK filters or slow processors have.
 UDP_METRICS = ("udp_lost_share", "udp_reordered_share", "udp_jitter_ms")
-PATH_METRICS = ("acks_filtered", "router_", "host_", "mac_acks")
+PATH_METRICS = ("acks_filtered", "router_", "host_", "mac_acks", "station_")
 
 Say = Callable[[str], None]
 Measure = Callable[..., RunRecord]

@@ -53,6 +53,16 @@ def mbps(sample: Sample, name: str = "sta") -> float:
     return sample.nodes[name]["packets"] * OCTETS * 8 / sample.time_s / 1e6
 
 
+CAPTURE = (
+    "must ip link set airsim0 up\n"
+    "tcpdump -Z root -n -i airsim0 -B 16384 --time-stamp-precision=nano -w - "
+    ">air.pcap 2>/dev/null &\ncapture=$!\nsleep 0.2\n"
+)
+"""Lines of the script that start a capture of the air."""
+# tcpdump gets a block of packets when it is full or 1 s old.
+CAPTURE_END = "sleep 1.1\nkill -INT $capture\nwait $capture\n"
+
+
 # Few beacons (in units of 1.024 ms), and no disassociation of stations that do not answer, because
 # neither is to be measured.
 _QUIET = "beacon_int=1000\ndisassoc_low_ack=0"

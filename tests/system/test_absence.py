@@ -6,11 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from radio import Cell, Sample, difference, flow, mbps, run
+from radio import (
+    CAPTURE,
+    CAPTURE_END,
+    Cell,
+    Sample,
+    difference,
+    flow,
+    mbps,
+    read_sample,
+    run,
+)
 
 from airtcp.backends.guesttools import GuestTools
+from airtcp.files import capture
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.results import onair
+from airtcp.testbed.default import testbed
 
 HT = Parameters().replace(
     {"standard": "802.11n", "width": "40MHz", "guard_interval": "400ns", "mcs": 5, "streams": 2}
@@ -61,6 +74,26 @@ def test_a_dozing_station_gets_packets_after_a_beacon(booted: Boot) -> None:
     cycle = sample.time_s / len(rare)
     assert dozing == pytest.approx((cycle - 0.1) / cycle, abs=0.05)
     assert sample.nodes["ap"]["dropped_retries"] == 0
+
+
+def test_the_capture_shows_when_a_station_dozes(booted: Boot) -> None:
+    pings = "for ms in 515 524 537 550; do node ap ping -nc 1 10.0.0.2 >pings; sleep 0.$ms; done\n"
+    sampled = f"sleep 1\nsample before\n{pings}sample after\n"
+    directory = booted(CAPTURE + SAVE + sampled + CAPTURE_END)
+    air = directory / "air.pcap"
+    first_s = next(iter(capture.read_packets(air))).time_ns / 1e9
+    begin_s, end_s = (
+        read_sample(directory / name).time_s - first_s for name in ("before", "after")
+    )
+    saving = testbed(Parameters().replace({"power_save": "on"}))
+    [station] = saving.stations
+    states = onair.states_of(onair.transmissions(air, end_s), saving, station, (begin_s, end_s))
+    sample = counted(directory)
+    dozing = sample.nodes["sta"]["doze_ns"] / sample.time_s / 1e9
+    # airsim counts the reception of beacons as dozing.
+    assert states.dozing == pytest.approx(dozing, abs=0.01)
+    assert states.wakeups_per_s == pytest.approx(4 / sample.time_s, rel=0.01)
+    assert 0 < states.transmitting < 0.001 < states.receiving < 0.02
 
 
 def test_a_station_without_power_save_is_always_awake(booted: Boot) -> None:

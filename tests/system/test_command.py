@@ -44,7 +44,7 @@ def test_curl_fetches_files_from_a_server(measure: Measure, tmp_path: Path) -> N
         "request_resp",
     )
     of_tcp = ("retransmits", "data_", "delivery", "acks_", "packets", "tcp_rtt", "cwnd")
-    path = ("router_", "host_", "mac_acks")
+    path = ("router_", "host_", "mac_acks", "station_")
     missing = {name for name in METRICS if name.startswith((*other, *of_tcp, *path))}
     assert METRICS.keys() - result.values.keys() == missing
 

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 from edca_simulation import simulate
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, mbps, run
+from radio import (
+    CAPTURE,
+    CAPTURE_END,
+    MPDU_OCTETS,
+    OCTETS,
+    Cell,
+    Sample,
+    difference,
+    flow,
+    mbps,
+    run,
+)
 from test_radiotap import WARNING, tshark
 from wifi_timing import (
     ACK,
@@ -39,11 +50,6 @@ G = Parameters().replace({"standard": "802.11g", "channel": 6})
 RTS, CTS = 20, 14
 SIFS_US, SLOT_US = 16, 9
 SELF = "protection cts-to-self"
-CAPTURE = (
-    "must ip link set airsim0 up\n"
-    "tcpdump -Z root -n -i airsim0 -B 16384 --time-stamp-precision=nano -w - "
-    ">air.pcap 2>/dev/null &\ncapture=$!\nsleep 0.2\n"
-)
 
 Measured = Callable[..., tuple[Sample, Path]]
 
@@ -68,8 +74,7 @@ def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
         parts += [flow(cells, *pair, seconds + 2, 0, 200_000) for pair in flows]
         parts.append(f"sleep 1\nsample before\nsleep {seconds:g}\nsample after\n")
         if captured:
-            # tcpdump gets a block of packets when it is full or 1 s old.
-            parts.append("sleep 1.1\nkill -INT $capture\nwait $capture\n")
+            parts.append(CAPTURE_END)
         run(lab_kernel, tools, directory, cells, "".join(parts), keys=keys)
         return difference(directory / "before", directory / "after"), directory / "air.pcap"
 

@@ -23,6 +23,7 @@ from fake_run import (
     write_udp,
     write_udp_ping,
 )
+from guests import PATH_METRICS
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
@@ -40,7 +41,7 @@ PING = {"ping_rtt_ms_p50", "ping_rtt_ms_p95", "ping_loss_share"}
 UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
 UDP_PING = {"udp_ping_rtt_ms_p50", "udp_ping_rtt_ms_p95", "udp_ping_loss_share"}
 # Metrics that do not apply to a single flow with only ping beside it and no capture.
-ON_THE_WAY = {"acks_filtered", "router_utilisation", "host_utilisation", "mac_acks_per_s"}
+ON_THE_WAY = {name for name in METRICS if name.startswith(PATH_METRICS)}
 NOT_SINGLE_FLOW = (
     {"goodput_jain", "flow_jain", "airtime_jain", "ping_idle_ms_p50"} | UDP | UDP_PING | ON_THE_WAY
 )
@@ -48,13 +49,8 @@ DOWNLOAD, UPLOAD = {"goodput_download_mbps"}, {"goodput_upload_mbps"}
 BULK = {"goodput_mbps"} | DOWNLOAD | UPLOAD | PING | NOT_SINGLE_FLOW
 COMMAND = {f"command_time_ms_{of}" for of in ("mean", "p50", "p95")}
 OTHER_WORKLOADS = REQUEST_RESPONSE | TRANSFER | PAGES | COMMAND
-SAMPLED = {
-    "tcp_rtt_ms_mean",
-    "tcp_rtt_ms_p50",
-    "tcp_rtt_ms_p95",
-    "cwnd_segments_mean",
-    "cwnd_segments_max",
-}
+RTT = {f"tcp_rtt_ms_{of}" for of in ("mean", "p50", "p95")}
+SAMPLED = {"cwnd_segments_mean", "cwnd_segments_max"} | RTT
 TCP_ONLY = {
     "retransmits",
     "data_segments",

@@ -142,6 +142,26 @@ METRICS: Mapping[str, Metric] = {
         "802.11 ACKs and BlockAcks per second on the air, of the part of the transfer in the "
         "capture; needs capture: air",
     ),
+    "station_tx_share": Metric(
+        "",
+        "share of the same time in which a station's radio transmits, mean of all stations; needs "
+        "capture: air, as the next five; null if stations scan or join other access points",
+    ),
+    "station_rx_share": Metric(
+        "",
+        "share in which it receives: whatever is sent on its channel, for it or for others; while "
+        "it dozes, what its access point sends to groups",
+    ),
+    "station_doze_share": Metric("", "share in which it dozes (power_save)"),
+    "station_wakeups_per_s": Metric("1/s", "how often it stops dozing to send or receive"),
+    "station_power_w": Metric(
+        "W", "mean power of its radio, with the power that ns-3 assumes in each state by default"
+    ),
+    "station_energy_j_per_gb": Metric(
+        "J/GB",
+        "energy of the radios of all stations per gigabyte of goodput; null if the capture is "
+        "shorter than the transfer",
+    ),
     "tx_retries": Metric(
         "MPDUs",
         "attempts to send an MPDU after its first one, in both directions; an RTS without a CTS is "

@@ -37,6 +37,7 @@ class Transmission:
     positions in the PPDU of lost MPDUs. mpdu_octets: sizes of the captured MPDUs with FCS; fewer
     than mpdus if some were not captured. carries_data: whether it counts as a PPDU with data in
     airsim's counters: an MPDU has a body that is not a TCP ACK, which has no data, SYN, FIN or RST.
+    power_management: the bit of Frame Control, which announces that the station is going to doze.
     """
 
     start_ns: int
@@ -53,6 +54,7 @@ class Transmission:
     rate: str
     channel_mhz: int
     carries_data: bool = False
+    power_management: bool = False
 
     @property
     def octets(self) -> int:
@@ -124,6 +126,7 @@ class _Frame(NamedTuple):
     from_ap: bool
     rate: str
     is_data: bool
+    power_management: bool
 
 
 def _ppdus(path: Path, from_ns: float, to_ns: float) -> Iterator[list[_Frame]]:
@@ -170,12 +173,14 @@ def _transmission(frames: Sequence[_Frame]) -> Transmission:
         rate=first.rate,
         channel_mhz=first.channel_mhz,
         carries_data=any(frame.is_data for frame in frames),
+        power_management=first.power_management,
     )
 
 
 # --- headers ---------------------------------------------------------------------------------
 
 _FCS_OCTETS = 4
+_POWER_MANAGEMENT = 0x10  # in the second octet of Frame Control
 _NO_BODY = 0x40  # in the first octet of data frames: Null and QoS Null
 # Headers of 802.11 with four addresses and QoS, LLC, and IP and TCP with all options; FCS.
 _MOST_ACK_OCTETS = 32 + 8 + 60 + 60 + _FCS_OCTETS
@@ -248,6 +253,7 @@ def _parse(packet: Packet) -> _Frame:
         is_data=kind in ("data", "multicast")
         and not data[length] & _NO_BODY
         and not _is_tcp_ack(packet, packet.wire_length - length),
+        power_management=bool(data[length + 1] & _POWER_MANAGEMENT),
     )
 
 

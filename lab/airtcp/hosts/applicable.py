@@ -89,7 +89,8 @@ def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:
 _OF_AIRSIM = (
     *("ampdu_mpdus_mean", "airtime_data_share", "airtime_ack_share", "airtime_idle_share"),
     *("airtime_collision_share", "mac_acks_per_s", "collisions", "tx_retries", "tx_drops"),
-    *("triggers", "he_tb_ppdus", "airtime_jain"),
+    *("triggers", "he_tb_ppdus", "airtime_jain", "station_tx_share", "station_rx_share"),
+    *("station_doze_share", "station_wakeups_per_s", "station_power_w", "station_energy_j_per_gb"),
 )
 _NOT_APPLICABLE = "does not apply to the case"
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
-from airtcp.files import airtrace
 from airtcp.files.airsim import (
     ampdu_sizes,
     read_airsim,
@@ -20,6 +19,7 @@ from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
 from airtcp.files.qdisc import read_qdisc
 from airtcp.files.tcpwatch import TcpTrace
+from airtcp.results import onair
 from airtcp.results.record import FlowRecord, StationRecord
 from airtcp.steps import cpu_cost, filters
 from airtcp.steps.workloads import WORKLOADS
@@ -97,7 +97,7 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
     if on_hosts_s is not None:
         return values
     if AIR in testbed.captures:
-        values["mac_acks_per_s"] = _mac_acks_per_s(run_dir, testbed)
+        values |= onair.measure(run_dir, testbed, values["goodput_mbps"])
     if not testbed.radios:
         return values
     radios = {radio.node for radio in testbed.radios}
@@ -291,22 +291,6 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
             used = utilisation(run_dir, node.name, node.cost, duration_s)
             values[name] = max(used, values.get(name) or 0.0)
     return values
-
-
-def _mac_acks_per_s(run_dir: Path, testbed: Testbed) -> float:
-    """ACKs and BlockAcks on the air, from the start of the transfer to its end or the capture's."""
-    path = run_dir / "air.pcapng"
-    start_s = airtrace.transfer_start_ns(path) / 1e9
-    transfer_s = read_airsim(run_dir)["time_ns"] / 1e9
-    end_s = min(airtrace.length_ns(path) / 1e9, start_s + transfer_s)
-    if testbed.bulk and not testbed.exchanges:
-        end_s = min(end_s, start_s + testbed.parameters.duration_s)
-    if end_s <= start_s:
-        raise AirtcpError(
-            f"{path}: the capture ends before the transfer starts: use a longer capture_duration"
-        )
-    sent = airtrace.read(path, start_s, end_s)
-    return sum(frame.kind in ("ack", "blockack") for frame in sent) / (end_s - start_s)
 
 
 def filtered(run_dir: Path, stages: Sequence[AckFilter]) -> int:
