@@ -34,6 +34,8 @@ GUEST: Mapping[str, str] = {
     "ethtool": "ethtool",
     "tcpdump": "tcpdump",
 }
+# In the guest, only for stations that roam.
+ROAMING: Mapping[str, str] = {"wpa_supplicant": "wpasupplicant"}
 HOST: Mapping[str, str] = dict.fromkeys(("prlimit", "setarch", "setpriv", "taskset"), "util-linux")
 RUN: Mapping[str, str] = {**GUEST, **HOST}
 TEST: Mapping[str, str] = {

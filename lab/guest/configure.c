@@ -13,7 +13,7 @@
  *	put PATH VALUE...	write a value to a file of the kernel
  *	offload DEV FEATURE	turn it on if the device has it
  *	carrier DEV SECONDS WHAT...	wait; WHAT is for the message
- *	associate DEV SSID MHZ SECONDS
+ *	associate DEV SSID MHZ SECONDS [BSSID]
  *
  * Associations begin at once and go on while further stations associate; the
  * first other command, or the end of the input, waits for all of them.
@@ -101,7 +101,7 @@ static const struct {
 } commands[] = {
 	{ "node *", select_node },
 	{ "node", select_node },
-	{ "associate * * * *", associate },
+	{ "associate * * * +", associate },
 	{ "ip netns add *", add_namespace },
 	{ "ip link add * netns +", add_veth },
 	{ "ip link add * type *", add_link },

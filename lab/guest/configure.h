@@ -47,6 +47,7 @@ int talk_generic(void);
 void talk_nl80211(void);
 
 /* configure_links.c: commands of ip and ethtool. */
+void read_mac(const char *text, uint8_t *mac);
 void add_namespace(char **words);
 void add_veth(char **words);
 void add_link(char **words);

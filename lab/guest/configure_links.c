@@ -13,7 +13,7 @@
 #include "configure.h"
 #include "namespace.h"
 
-static void read_mac(const char *text, uint8_t *mac)
+void read_mac(const char *text, uint8_t *mac)
 {
 	if (sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", mac, mac + 1, mac + 2,
 		   mac + 3, mac + 4, mac + 5) != 6)

@@ -12,6 +12,8 @@
 struct station {
 	const struct node *node;
 	char device[IFNAMSIZ], ssid[33];
+	bool has_bssid;
+	uint8_t bssid[6];
 	uint32_t mhz;
 	long long again_ns, limit_ns;
 };
@@ -73,6 +75,9 @@ static int connect_station(const struct station *station)
 	attribute_u32(NL80211_ATTR_IFINDEX, device);
 	attribute(NL80211_ATTR_SSID, station->ssid, strlen(station->ssid));
 	attribute_u32(NL80211_ATTR_WIPHY_FREQ, station->mhz);
+	if (station->has_bssid)
+		attribute(NL80211_ATTR_MAC, station->bssid,
+			  sizeof(station->bssid));
 	return talk_generic();
 }
 
@@ -89,6 +94,9 @@ void associate(char **words)
 	strcpy(station->device, words[0]);
 	strcpy(station->ssid, words[1]);
 	station->mhz = u32(words[2]);
+	station->has_bssid = words[4];
+	if (station->has_bssid)
+		read_mac(words[4], station->bssid);
 	station->limit_ns = now + u32(words[3]) * NSEC_PER_SEC;
 	station->again_ns = now + AGAIN_NS;
 	error = connect_station(station);

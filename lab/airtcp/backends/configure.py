@@ -48,8 +48,8 @@ def line(item: Step) -> str | None:
             return f"offload {device} {feature}"
         case step.AwaitCarrier(device, seconds, what):
             return f"carrier {device} {seconds} {what}"
-        case step.Associate(ssid, mhz, seconds):
-            return f"associate wlan0 {ssid} {mhz} {seconds}"
+        case step.Associate(ssid, mhz, seconds, bssid):
+            return f"associate wlan0 {ssid} {mhz} {seconds} {bssid}".rstrip()
     return None
 
 

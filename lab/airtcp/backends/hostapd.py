@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hostapd for access points of 802.11be, and wpa_supplicant for their stations at 6 GHz.
+"""hostapd for access points of 802.11be, and wpa_supplicant for stations that roam or at 6 GHz.
 
-They are those of the guest, or of `setup be`. Runs without 802.11be keep those of the guest, so
-`setup be` does not change them.
+They are those of the guest, or of `setup be`; wpa_supplicant for stations that roam is the host's.
+Other runs keep the programs of the guest, so these do not change them.
 """
 
 import functools
@@ -21,6 +21,7 @@ from airtcp.testbed.model import Testbed
 
 # A key of its configuration that it knows only if it was built with 802.11be.
 _KEY = b"eht_oper_chwidth"
+_SUPPLICANT = "wpa_supplicant"
 _REMEDY = f"`{PROGRAM} setup be` builds it"
 
 
@@ -48,9 +49,9 @@ def find() -> Path | None:
 
 def tools_for(tools: GuestTools, testbed: Testbed) -> GuestTools:
     """The guest's programs for this testbed. Raises AirtcpError if one is missing."""
-    if not testbed.eht_channels:
-        return tools
-    return with_newer(tools, next(filter(is_6ghz, testbed.eht_channels), None))
+    if testbed.eht_channels:
+        tools = with_newer(tools, next(filter(is_6ghz, testbed.eht_channels), None))
+    return with_supplicant(tools) if testbed.roaming else tools
 
 
 @functools.cache
@@ -62,7 +63,7 @@ def with_newer(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools
     """
     in_guest = tools.root / "bin"
     has_hostapd = knows_eht(in_guest / "hostapd")
-    if has_hostapd and (channel_6ghz is None or (in_guest / "wpa_supplicant").exists()):
+    if has_hostapd and (channel_6ghz is None or (in_guest / _SUPPLICANT).exists()):
         return tools
     newer = installed()
     if newer is None and not has_hostapd:
@@ -72,8 +73,27 @@ def with_newer(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools
         )
     if newer is None:
         raise AirtcpError(f"channel {channel_6ghz}: stations need wpa_supplicant: {_REMEDY}")
-    found = {f"bin/{path.name}": path for path in sorted(newer.iterdir())}
-    found |= guestroot.libraries(found)
+    return _with(tools, {f"bin/{path.name}": path for path in sorted(newer.iterdir())})
+
+
+@functools.cache
+def with_supplicant(tools: GuestTools) -> GuestTools:
+    """The guest's programs with wpa_supplicant, in the cache.
+
+    Remembered, because it reads all files. Raises AirtcpError if the host has none.
+    """
+    if (tools.root / "bin" / _SUPPLICANT).exists():
+        return tools
+    program = programs.find(_SUPPLICANT)
+    if program is None:
+        needed = programs.install([programs.ROAMING[_SUPPLICANT]])
+        raise AirtcpError(f"roam_below: stations need wpa_supplicant; install it with: {needed}")
+    return _with(tools, {f"bin/{_SUPPLICANT}": Path(program)})
+
+
+def _with(tools: GuestTools, programs_in_root: dict[str, Path]) -> GuestTools:
+    """The guest's programs and further ones, with their libraries."""
+    found = programs_in_root | guestroot.libraries(programs_in_root)
     facts = "\0".join(f"{name}\0{atomicfile.sha256(path)}" for name, path in sorted(found.items()))
     digest = hashlib.sha256(f"{tools.directory.name}\0{facts}".encode()).hexdigest()
     home = cache_dir() / "tools"

@@ -52,7 +52,11 @@ def checks() -> Iterator[Check]:
         yield Check("kernel", True, f"prebuilt: {image.default_hash()}", "")
     for program, package in _for_building().items():
         yield _program(program, package, optional=has_kernel)
-    optional = ((programs.TEST, "make test"), (programs.DEB, f"{PROGRAM} kernel deb"))
+    optional = (
+        (programs.ROAMING, "roam_below"),
+        (programs.TEST, "make test"),
+        (programs.DEB, f"{PROGRAM} kernel deb"),
+    )
     for needed, command in optional:
         for program, package in needed.items():
             yield _program(program, package, f" (for {command})", optional=True)

@@ -21,7 +21,7 @@ from airtcp.parameters.host import Host
 from airtcp.parameters.jsonschema import Json
 from airtcp.parameters.mobility import FARTHEST_M
 from airtcp.parameters.path import Access, LinkPreset, Router, SlowHost
-from airtcp.parameters.quantity import Plain, distance, duration, rate, whole_seconds
+from airtcp.parameters.quantity import Plain, distance, duration, level, rate, whole_seconds
 from airtcp.parameters.radio import DataRate, Radio
 from airtcp.parameters.section import Strict
 from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
@@ -83,6 +83,12 @@ class AccessPoint(Stage, Errors, Radio, Bss, _Positioned):
 
 class _Associated(NodeParameters):
     access_point: str = Field(description="the access point that a station joins")
+    roam_below_dbm: Annotated[float | None, level(-100, 0)] = Field(
+        default=None,
+        alias="roam_below",
+        description="while the signal of its access point is below this, the station looks for a "
+        "stronger one every second and joins it (wpa_supplicant)",
+    )
 
 
 class Station(
@@ -216,8 +222,17 @@ class Network(Strict):
             return {**inherited, **elsewhere, **given}
         return {**inherited, **given}
 
+    @property
+    def roaming(self) -> list[str]:
+        """The stations that choose their access points."""
+        stations = self.topology.stations
+        return [name for name, station in stations.items() if station.roam_below_dbm is not None]
+
     def access_points_of(self, station: str) -> list[str]:
-        """The access points that a station joins, in order of time."""
+        """The access points that a station joins, in order of time; if it roams, all."""
+        if station in self.roaming:
+            first = self.topology.stations[station].access_point
+            return list(dict.fromkeys([first, *self.topology.access_points]))
         changes = sorted(self.schedule, key=lambda change: change.at_s)
         joined = [change.settings.access_point for change in changes if change.node == station]
         return [self.topology.stations[station].access_point, *filter(None, joined)]

@@ -139,6 +139,9 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
     for name in network.topology.stations:
         at = ("topology", "stations", name)
         yield from (Problem(at, text) for text in _joined(network, name, parameters))
+    for name in network.roaming:
+        key = ("topology", "stations", name, "roam_below")
+        yield from (Problem(key, text) for text in _roams(network, name, parameters))
 
 
 def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
@@ -155,6 +158,23 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
     stages = [node.ack_filter for node in (station, access_point)]
     if station.access == "wifi" and len({"multicast" in stage for stage in stages}) > 1:
         yield "ack_filter multicast: give it to the access point and all of its stations"
+
+
+def _roams(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
+    """Why a station cannot choose its access points."""
+    station = network.of_node(name, parameters)
+    first, *others = network.access_points_of(name)
+    if not others:
+        yield "there is no other access point"
+    if station.access != "wifi":
+        yield "a station on a cable cannot roam"
+        return
+    if station.error_model != "snr" or station.snr_db is not None:
+        yield "needs error_model snr, and distance or walk instead of snr"
+    elif station.rate_control == "fixed":
+        yield "needs rate_control minstrel"
+    for other in others:
+        yield from _joins(network, parameters, name, first, other)
 
 
 def _rates(name: str, access_point: Parameters, station: Parameters) -> Iterator[str]:
@@ -326,9 +346,8 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 return
             given.add((change.at_s, change.node, key))
         if (joined := change.settings.access_point) is not None:
-            for text in _joins(
-                network, parameters, change.node, access_points[change.node], joined
-            ):
+            left = access_points[change.node]
+            for text in _hands_over(network, parameters, change.node, left, joined):
                 yield Problem((*at, "set", "access_point"), text)
                 return
             if change.at_s < joined_s.get(change.node, -math.inf) + _HANDOVER_S:
@@ -341,10 +360,19 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         now[change.node] = before.override(change.settings.plain())
 
 
+def _hands_over(
+    network: Network, parameters: Parameters, name: str, left: str, joined: str
+) -> Iterator[str]:
+    """Why a station cannot leave an access point for another one at a given time."""
+    if name in network.roaming:
+        yield f"{name} chooses its access point by roam_below"
+    yield from _joins(network, parameters, name, left, joined)
+
+
 def _joins(
     network: Network, parameters: Parameters, name: str, left: str, joined: str
 ) -> Iterator[str]:
-    """Why a station cannot leave an access point for another one."""
+    """Why a station cannot join one access point after another."""
     topology = network.topology
     if joined not in topology.access_points:
         yield f"unknown access point {_unknown(joined, topology.access_points)}"

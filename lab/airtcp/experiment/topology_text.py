@@ -65,7 +65,8 @@ def tables() -> str:
     ]
     known = {who: _keys(model) for who, model in _NODES.items()}
     meanings = {key: text for keys in known.values() for key, text in keys.items()}
-    order = [key for key in ("access_point", "position", *PARAMETER_NAMES) if key in meanings]
+    first = ("access_point", "roam_below", "position")
+    order = [key for key in (*first, *PARAMETER_NAMES) if key in meanings]
     rows = [
         [f"`{key}`", *("x" if key in keys else "" for keys in known.values()), meanings[key]]
         for key in order

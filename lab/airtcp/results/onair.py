@@ -52,7 +52,8 @@ def measure(run_dir: Path, testbed: Testbed, goodput_mbps: Value) -> dict[str, V
     length_s = end_s - start_s
     responses = (sent["is_response"] & (sent["end_s"] > start_s)).sum()
     values: dict[str, Value] = {"mac_acks_per_s": float(responses / length_s)}
-    if testbed.handovers or any(node.parameters.scan_interval_s for node in testbed.stations):
+    scans = any(node.parameters.scan_interval_s for node in testbed.stations)
+    if scans or testbed.handovers or testbed.roaming:
         return values  # a radio can be on a channel other than that of its access point
     stations = testbed.wireless("station")
     states = [states_of(sent, testbed, station, (start_s, end_s)) for station in stations]

@@ -82,5 +82,10 @@ def _joining(testbed: Testbed, change: Change) -> list[Step]:
     access_point = testbed.by_name[change.access_point]
     return [
         Run(("iw", "dev", "wlan0", "disconnect"), node=change.node, required=False),
-        In(change.node, wifi.associating(access_point.parameters, access_point.ssid)),
+        In(
+            change.node,
+            wifi.associating(
+                access_point.parameters, access_point.ssid, testbed.bssid(access_point.name)
+            ),
+        ),
     ]

@@ -29,9 +29,12 @@ def plan(testbed: Testbed) -> list[Step]:
             for node in testbed.stations
             if node.radio is None
         ),
+        # A station that roams joins the access point with the strongest signal.
+        *(_propagation(testbed) if testbed.roaming else []),
         *_joining(testbed),
         *_late_pings(testbed),
         Note(),
+        *([] if testbed.roaming else _propagation(testbed)),
         *_errors(testbed),
     ]
 
@@ -205,6 +208,7 @@ def _joining(testbed: Testbed) -> list[Step]:
             for node in testbed.wireless("access_point")
             for step in wifi.secrets(node.parameters, node.ssid)
         ),
+        *_roaming(testbed),
         *(In(node.name, _host(testbed, node)) for node in stations),
         Note(_AT_ONCE),
         *(In(node.name, _associating(testbed, node)) for node in stations),
@@ -222,13 +226,29 @@ def _joining(testbed: Testbed) -> list[Step]:
     ]
 
 
+def _roaming(testbed: Testbed) -> list[Step]:
+    """The configuration of stations that choose their access points."""
+    access_points = testbed.wireless("access_point")
+    channels = [node.parameters.channel for node in access_points]
+    return [
+        wifi.roaming_conf(node.name, access_points[0].ssid, channels, node.roam_below_dbm)
+        for node in testbed.roaming
+        if node.roam_below_dbm is not None
+    ]
+
+
 def _associating(testbed: Testbed, node: Node) -> list[Step]:
-    return wifi.associating(node.parameters, testbed.by_name[node.access_point].ssid)
+    if node in testbed.roaming:
+        return wifi.roaming(node.name)
+    ssid = testbed.by_name[node.access_point].ssid
+    return wifi.associating(node.parameters, ssid, testbed.bssid(node.access_point))
 
 
 def _associated(testbed: Testbed, node: Node) -> list[Step]:
     """Settings of a station that has associated."""
-    steps = [*wifi.associated(node.parameters), *wifi.power_save(node.parameters)]
+    roams = node in testbed.roaming
+    steps = wifi.await_association() if roams else wifi.associated(node.parameters)
+    steps += wifi.power_save(node.parameters)
     steps += _filters(testbed, node)
     if "multicast" in node.parameters.ack_filter:
         steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
@@ -263,8 +283,8 @@ def _late_pings(testbed: Testbed) -> list[Step]:
     ]
 
 
-def _errors(testbed: Testbed) -> list[Step]:
-    """Turn on the frame errors of radios."""
+def _propagation(testbed: Testbed) -> list[Step]:
+    """Settings of the air, and the positions of radios."""
     if not testbed.radios:
         return []
     steps = wifi.air(testbed.parameters)
@@ -273,6 +293,12 @@ def _errors(testbed: Testbed) -> list[Step]:
             run(f"airsim radio set {radio.number} x_mm {radio.x_mm or 0} y_mm 0")
             for radio in testbed.radios
         ]
+    return steps
+
+
+def _errors(testbed: Testbed) -> list[Step]:
+    """Turn on the frame errors of radios."""
+    steps: list[Step] = []
     for node in testbed.wireless("station"):
         access_point = testbed.radio(node.access_point)
         steps += wifi.loss(node.parameters, access_point, testbed.radio(node.name))

@@ -107,11 +107,12 @@ class AwaitCarrier:
 
 @dataclass(frozen=True)
 class Associate:
-    """Associate a station's wlan0 with a network."""
+    """Associate a station's wlan0 with a network; bssid: empty if any access point will do."""
 
     ssid: str
     frequency_mhz: int
     seconds: int
+    bssid: str = ""
 
 
 @dataclass(frozen=True)

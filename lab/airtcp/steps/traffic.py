@@ -157,17 +157,22 @@ def _scans(testbed: Testbed) -> list[Step]:
 def _returns(testbed: Testbed) -> list[Step]:
     """Associate stations again that walk out of range, or may lose all beacons to hidden radios.
 
-    Those that join several access points are associated only when they do.
+    Those with handovers are associated only when they join an access point, and those that roam by
+    wpa_supplicant.
     """
     positions_m = {radio.node: (radio.x_mm or 0) / 1000 for radio in testbed.radios}
-    joining = {change.node for change in testbed.handovers}
+    others = {change.node for change in testbed.handovers}
+    others |= {node.name for node in testbed.roaming}
     return [
         step
         for node in testbed.wireless("station")
-        if node.name not in joining
+        if node.name not in others
         if testbed.hidden or node.parameters.walks_out_of_range(positions_m[node.access_point])
         for step in wifi.reassociating(
-            node.parameters, testbed.by_name[node.access_point].ssid, node.name
+            node.parameters,
+            testbed.by_name[node.access_point].ssid,
+            testbed.bssid(node.access_point),
+            node.name,
         )
     ]
 

@@ -20,6 +20,9 @@ from airtcp.testbed.addresses import radio_mac
 # hostapd's beacon interval: 100 time units of 1.024 ms.
 BEACON_INTERVAL_S = 0.1024
 
+_SUPPLICANT = "wpa_supplicant -B -i wlan0 -D nl80211"
+_SCAN_S, _SELDOM_S = 1, 3600
+
 
 def phy(parameters: Parameters, radio: int) -> list[Step]:
     """Set the RTS threshold and the limit of the queues of a radio."""
@@ -50,18 +53,42 @@ def secrets(parameters: Parameters, ssid: str) -> list[Step]:
     return [WriteFile(_supplicant_conf(ssid), supplicant_conf(parameters, ssid))]
 
 
-def associating(parameters: Parameters, ssid: str) -> list[Step]:
-    """Associate a station."""
+def associating(parameters: Parameters, ssid: str, bssid: str = "") -> list[Step]:
+    """Associate a station. bssid: of several access points with the same SSID and channel."""
     if is_6ghz(parameters.channel):
-        return [run(f"wpa_supplicant -B -i wlan0 -D nl80211 -c {_supplicant_conf(ssid)}")]
-    return [Associate(ssid, frequency_mhz(parameters.channel), 30)]
+        return [run(f"{_SUPPLICANT} -c {_supplicant_conf(ssid)}")]
+    return [Associate(ssid, frequency_mhz(parameters.channel), 30, bssid)]
 
 
 def associated(parameters: Parameters) -> list[Step]:
     """Wait until a station is associated."""
-    if is_6ghz(parameters.channel):
-        return [AwaitCarrier("wlan0", 30, "the station is associated")]
-    return []
+    return await_association() if is_6ghz(parameters.channel) else []
+
+
+def await_association() -> list[Step]:
+    """Wait until wpa_supplicant has associated a station."""
+    return [AwaitCarrier("wlan0", 30, "the station is associated")]
+
+
+def roaming(name: str) -> list[Step]:
+    """Associate a station that chooses its access points; wpa_supplicant logs what it does."""
+    log = f"-t -f wpa_supplicant-{name}.log"
+    return [run(f"{_SUPPLICANT} {log} -c {_supplicant_conf(name)}")]
+
+
+def roaming_conf(name: str, ssid: str, channels: Iterable[int], below_dbm: float) -> Step:
+    """Write the configuration of such a station, in an open network on these channels.
+
+    bgscan: seconds between scans while the signal is weaker than a threshold, that threshold, and
+    seconds between scans otherwise. wpa_supplicant joins an access point that is stronger by some
+    decibels.
+    """
+    frequencies = " ".join(str(mhz) for mhz in sorted({frequency_mhz(each) for each in channels}))
+    text = (
+        f'network={{\n\tssid="{ssid}"\n\tkey_mgmt=NONE\n\tscan_freq={frequencies}\n'
+        f'\tbgscan="simple:{_SCAN_S}:{round(below_dbm)}:{_SELDOM_S}"\n}}\n'
+    )
+    return WriteFile(_supplicant_conf(name), text)
 
 
 def power_save(parameters: Parameters) -> list[Step]:
@@ -82,11 +109,11 @@ def scanning(parameters: Parameters, node: str) -> list[Step]:
 _LOOK_S = 0.5
 
 
-def reassociating(parameters: Parameters, ssid: str, node: str) -> list[Step]:
+def reassociating(parameters: Parameters, ssid: str, bssid: str, node: str) -> list[Step]:
     """Associate a station again whenever it has lost its association, until the end."""
     if is_6ghz(parameters.channel):
         return []  # wpa_supplicant does so
-    connect = f"iw dev wlan0 connect {ssid} {frequency_mhz(parameters.channel)}"
+    connect = f"iw dev wlan0 connect {ssid} {frequency_mhz(parameters.channel)} {bssid}".rstrip()
     loop = f"while sleep {_LOOK_S:g}; do case $(iw dev wlan0 link) in Not*) {connect}; esac; done"
     return [Instrument(run("sh -c", loop, node=node))]
 
@@ -145,8 +172,9 @@ def supplicant_conf(parameters: Parameters, ssid: str) -> str:
     )
 
 
-def _supplicant_conf(ssid: str) -> str:
-    return f"/tmp/wpa_supplicant-{ssid}.conf"
+def _supplicant_conf(name: str) -> str:
+    """The file for a network, or for a station that roams."""
+    return f"/tmp/wpa_supplicant-{name}.conf"
 
 
 # AIFSN and the exponents of CWmin and CWmax after UL OFDMA.

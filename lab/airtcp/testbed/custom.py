@@ -46,6 +46,9 @@ _DIRECTIONS: Mapping[tuple[Kind, Kind], Direction] = {
 }
 
 
+_SHARED_SSID = "airtcp"
+
+
 def testbed(network: Network, parameters: Parameters) -> Testbed:
     """The testbed of a case with a topology."""
     nodes = {node.name: node for node in _nodes(network, parameters)}
@@ -100,7 +103,8 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
             if name in network.access_points_of(station)
         ]
         radio = next(radios) if any(joined or [settings[name].access == "wifi"]) else None
-        yield Node(name, "access_point", settings[name], number, radio=radio, ssid=name)
+        ssid = _SHARED_SSID if network.roaming else name
+        yield Node(name, "access_point", settings[name], number, radio=radio, ssid=ssid)
     for number, (name, station) in enumerate(topology.stations.items(), start=1):
         radio = next(radios) if wireless[name] else None
         yield Node(
@@ -110,6 +114,7 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
             mac=f"02:00:00:00:15:{number:02x}" if radio is None else radio_mac(radio),
             radio=radio,
             access_point=station.access_point,
+            roam_below_dbm=station.roam_below_dbm,
         )
 
 
@@ -244,15 +249,17 @@ def _captures(parameters: Parameters, nodes: Mapping[str, Node]) -> dict[str, st
 def _queues(network: Network, nodes: Mapping[str, Node]) -> Iterator[QueueFile]:
     """mac80211's queues in both directions with the last access point of each station.
 
-    A station that lost its association has none.
+    A station that lost its association has none. A station that roams can have some with several
+    access points, because those that it has left are not notified.
     """
     for node in nodes.values():
         if node.kind == "station" and node.radio is not None:
-            access_point = nodes[network.access_points_of(node.name)[-1]]
-            station, radio = node.radio, access_point.radio or 0
-            file = f"queues-{access_point.name}-{node.name}.txt"
-            yield QueueFile(radio, station, file, optional=True)
-            yield QueueFile(station, radio, f"queues-{node.name}.txt", optional=True)
+            joined = network.access_points_of(node.name)
+            for name in joined if node.roam_below_dbm is not None else joined[-1:]:
+                station, radio = node.radio, nodes[name].radio or 0
+                file = f"queues-{name}-{node.name}.txt"
+                yield QueueFile(radio, station, file, optional=True)
+                yield QueueFile(station, radio, f"queues-{node.name}.txt", optional=True)
 
 
 def _probes(built: Testbed) -> Iterator[Probe]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import STANDARDS, spanned_mhz
+from airtcp.testbed.addresses import radio_mac
 from airtcp.testbed.cables import Shaper
 from airtcp.testbed.processors import Cost
 
@@ -33,9 +34,10 @@ class Node:
     """A node with its parameters.
 
     number: counted from 1 for each kind. device: a host's only interface; mac: its address.
-    access_point: of a station, connected by radio if it has one. ssid: of an access point. router:
-    the one between a server and all other nodes. sends, receives: whether the node sends or
-    receives data. cost: of a slow processor.
+    access_point: of a station, connected by radio if it has one; at first, if the station roams.
+    roam_below_dbm: signal below which it looks for a stronger access point; None: it does not roam.
+    ssid: of an access point. router: the one between a server and all other nodes. sends, receives:
+    whether the node sends or receives data. cost: of a slow processor.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Node:
     mac: str = ""
     radio: int | None = None
     access_point: str = ""
+    roam_below_dbm: float | None = None
     ssid: str = ""
     router: str = ""
     sends: bool = False
@@ -239,6 +242,15 @@ class Testbed:
     def handovers(self) -> list[Change]:
         """The changes by which stations join other access points."""
         return [event for event in self.events if isinstance(event, Change) and event.joins]
+
+    @property
+    def roaming(self) -> list[Node]:
+        """The stations that choose their access points, which then share a network name."""
+        return [node for node in self.stations if node.roam_below_dbm is not None]
+
+    def bssid(self, access_point: str) -> str:
+        """The address by which a station chooses an access point; empty if its name is enough."""
+        return radio_mac(self.radio(access_point)) if self.roaming else ""
 
     @property
     def servers(self) -> list[Node]:
