@@ -76,7 +76,8 @@ def soak(
     (directory / "plan.sh").write_text(
         f"exec sh ./soak.sh {connections} {flows} {PAUSE_S} {replacements}\n"
     )
-    limit_s = 900 + connections / 5 + 10 * replacements
+    # Translated by QEMU on a busy machine, a guest takes several times as long as on an idle one.
+    limit_s = 3600 + connections / 5 + 10 * replacements
     # Separate slab caches, because their objects are counted.
     parameters = ("slab_nomerge", *parameters)
     return qemu.boot(
