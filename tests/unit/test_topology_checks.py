@@ -176,6 +176,16 @@ def test_stations_inherit_from_access_points_all_but_their_place(tmp_path: Path)
     assert network.own("phone") == of_phone
 
 
+def test_the_air_is_captured_only_where_there_are_radios(tmp_path: Path) -> None:
+    text = SMALL.replace("  hidden: [[laptop, phone]]\n", "")
+    text = text.replace("{duration: 5s}", "{duration: 5s, capture: air}")
+    one = text.replace("laptop: {access_point: ap", "laptop: {access_point: ap, access: ethernet")
+    assert load(write(tmp_path, one)).cases()
+    none = text.replace("access_point: ap", "access_point: ap, access: ethernet")
+    with pytest.raises(InputError, match="capture: air is not allowed without a station"):
+        load(write(tmp_path, none))
+
+
 def test_a_change_without_effect_has_no_job_to_wait_for(tmp_path: Path) -> None:
     """The rate of 802.11a at an access point of 802.11n."""
     old, new = "{at: 2s, node: laptop, set: {ack_policy: aad}}", "{at: 0ms, node: ap, set: {%s}}"

@@ -132,6 +132,10 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
             conflicts = True
     if conflicts:
         return
+    accesses = {_access(network, name, parameters) for name in network.topology.stations}
+    if "air" in parameters.capture and "wifi" not in accesses:
+        text = "air is not allowed without a station that has a radio; allowed: server station"
+        yield Problem(("parameters", "capture"), text)
     for name, access_point in network.topology.access_points.items():
         if access_point.position_m and parameters.error_model != "snr":
             text = f"is not allowed with error_model {parameters.error_model}; allowed: snr"
