@@ -26,7 +26,11 @@ published:
 """
 
 
-def write(directory: Path, text: str) -> Path:
+def write(directory: Path, text: str, *changes: tuple[str, str]) -> Path:
+    """Write the text; each change replaces what is in it."""
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
     path = directory / "small.yaml"
     path.write_text(text)
     return path

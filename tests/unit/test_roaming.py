@@ -41,11 +41,7 @@ schedule:
 
 
 def built(directory: Path, *changes: tuple[str, str]) -> Testbed:
-    text = EXPERIMENT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    [case] = load(write(directory, text)).cases()
+    [case] = load(write(directory, EXPERIMENT, *changes)).cases()
     return testbed_of(case)
 
 
