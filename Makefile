@@ -188,7 +188,7 @@ tournament: ## compare all ACK policies, and write docs/reference/tournament.md
 	./airtcp tournament --quick
 	cp results/tournament/tournament.md docs/reference
 
-tournament-full: ## the same under all conditions, 3 hours: docs/reference/tournament-full.md
+tournament-full: ## the same under all conditions, 2 hours: docs/reference/tournament-full.md
 	./airtcp tournament --full --out results/tournament-full
 	cp results/tournament-full/tournament.md docs/reference/tournament-full.md
 

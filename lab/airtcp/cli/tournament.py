@@ -45,7 +45,7 @@ def add(verbs: Verbs) -> None:
         help="some of the conditions, short runs: about 15 minutes on two cores (the default)",
     )
     extent.add_argument(
-        "--full", action="store_true", help="all conditions, long runs: about 3 hours on two cores"
+        "--full", action="store_true", help="all conditions, long runs: about 2 hours on two cores"
     )
     parser.add_argument(
         "--entrants",
