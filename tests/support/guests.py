@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shared by tests that boot a guest: cases, scripts, and kernel warnings on a console."""
 
+import csv
 import json
 import os
 import re
@@ -43,14 +44,20 @@ SPLAT = re.compile(
     r"|kmemleak: .*(?:disabled|new suspected)|turning off the locking|refcount_t|list_(?:add|del)"
 )
 
-# Prefixes of the metrics that only runs with ACK filters or slow processors have.
 UDP_METRICS = ("udp_lost_share", "udp_reordered_share", "udp_jitter_ms")
+# Prefixes of the metrics of ACK filters, slow processors and captures of the air.
 PATH_METRICS = ("acks_filtered", "router_", "host_", "mac_acks", "station_")
 
 Say = Callable[[str], None]
 Measure = Callable[..., RunRecord]
 RecordCount = Callable[[str, object], None]
 """pytest's record_property: a count, which `make verify` adds up and shows."""
+
+
+def goodputs_mbps(run_dir: Path) -> list[float]:
+    """Goodput in each second of a run with one flow."""
+    with (run_dir / "series.csv").open() as file:
+        return [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
 
 
 def thesis_case(*settings: str, own_policies: Sequence[str] = ()) -> Case:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A station that joins another access point during a download."""
 
-import csv
 from pathlib import Path
+
+from guests import goodputs_mbps
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
@@ -23,8 +24,7 @@ def test_a_download_continues_at_the_new_access_point(
     result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
     assert result.error is None
     directory = run_directory(tmp_path, case, 1)
-    with (directory / "series.csv").open() as file:
-        mbps = [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
+    mbps = goodputs_mbps(directory)
     print([round(each) for each in mbps])
     assert len(mbps) == 10
     assert min(mbps) == mbps[5] > 10  # of the six seconds without a handover
@@ -67,8 +67,7 @@ def test_an_upload_continues_after_the_return(
     [case] = load(tmp_path / "returning.yaml").cases()
     result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
     assert result.error is None
-    with (run_directory(tmp_path, case, 1) / "series.csv").open() as file:
-        mbps = [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
+    mbps = goodputs_mbps(run_directory(tmp_path, case, 1))
     print([round(each, 1) for each in mbps])
     assert min(mbps) > 10
     assert [station.access_point for station in result.stations] == ["ap1", "ap2"]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A station that chooses its access point during a download."""
 
-import csv
 import re
 from pathlib import Path
+
+from guests import goodputs_mbps
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
@@ -32,8 +33,7 @@ def test_a_station_joins_the_stronger_access_point(
     log = (first / "wpa_supplicant-phone.log").read_text()
     joined = re.findall(r"^([\d.]+): wlan0: CTRL-EVENT-CONNECTED - Connection to (\S+)", log, re.M)
     assert [address for _, address in joined] == [radio_mac(0), radio_mac(1)]
-    with (first / "series.csv").open() as file:
-        mbps = [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
+    mbps = goodputs_mbps(first)
     print(joined, [round(each) for each in mbps])
     assert 5.5 < float(joined[1][0]) - float(joined[0][0]) < 9
     assert min(mbps[5:8]) < 0.5 * min(mbps[1], mbps[9])

@@ -19,7 +19,7 @@ from airtcp.parameters import Parameters
 from airtcp.parameters.ack_filter import ACKHOLD, RADIO_STAGES
 from airtcp.testbed import cables, processors
 from airtcp.testbed.addresses import bridge_port, radio_mac
-from airtcp.testbed.default import ackhold, classes, moves, of_radios, place_mm, udp_classes
+from airtcp.testbed.default import SSID, ackhold, classes, moves, of_radios, place_mm, udp_classes
 from airtcp.testbed.model import (
     AIR,
     AIR_DEVICE,
@@ -44,9 +44,6 @@ _DIRECTIONS: Mapping[tuple[Kind, Kind], Direction] = {
     ("server", "station"): "download",
     ("station", "server"): "upload",
 }
-
-
-_SHARED_SSID = "airtcp"
 
 
 def testbed(network: Network, parameters: Parameters) -> Testbed:
@@ -103,7 +100,7 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Node]:
             if name in network.access_points_of(station)
         ]
         radio = next(radios) if any(joined or [settings[name].access == "wifi"]) else None
-        ssid = _SHARED_SSID if network.roaming else name
+        ssid = SSID if network.roaming else name
         yield Node(name, "access_point", settings[name], number, radio=radio, ssid=ssid)
     for number, (name, station) in enumerate(topology.stations.items(), start=1):
         radio = next(radios) if wireless[name] else None
