@@ -232,13 +232,13 @@ def _roaming(testbed: Testbed) -> list[Step]:
     channels = [node.parameters.channel for node in access_points]
     return [
         wifi.roaming_conf(node.name, access_points[0].ssid, channels, node.roam_below_dbm)
-        for node in testbed.roaming
+        for node in testbed.stations
         if node.roam_below_dbm is not None
     ]
 
 
 def _associating(testbed: Testbed, node: Node) -> list[Step]:
-    if node in testbed.roaming:
+    if node.roam_below_dbm is not None:
         return wifi.roaming(node.name)
     ssid = testbed.by_name[node.access_point].ssid
     return wifi.associating(node.parameters, ssid, testbed.bssid(node.access_point))
@@ -246,7 +246,7 @@ def _associating(testbed: Testbed, node: Node) -> list[Step]:
 
 def _associated(testbed: Testbed, node: Node) -> list[Step]:
     """Settings of a station that has associated."""
-    roams = node in testbed.roaming
+    roams = node.roam_below_dbm is not None
     steps = wifi.await_association() if roams else wifi.associated(node.parameters)
     steps += wifi.power_save(node.parameters)
     steps += _filters(testbed, node)
