@@ -39,7 +39,7 @@ topology:
     ap: {}
   stations:
     laptop: {access_point: ap, snr: 40dB, ack_filter: police, ack_filter_rate: 300kbit}
-    phone: {access_point: ap, walk: "0s=2m,2s=6m,6s=8m"}
+    phone: {access_point: ap, walk: "0s=2m,2s=6m/3m,6s=8m/3m"}
     desk: {access_point: ap, access: ethernet, slow_host: receiver, host_packet: 50us}
 flows:
   - {from: far, to: laptop, dscp: rrul, flows: 4}
@@ -103,9 +103,11 @@ def test_router_filters_and_mobility_work(run: Runs) -> None:
     policed = (run_dir / "ack-filter-police-ap.txt").read_text()
     assert "dropped" in policed and metrics["acks_filtered"] > 0
     lines = (run_dir / "radios.txt").read_text().splitlines()
-    places_mm = [int(line.split()[1]) for line in lines if line.startswith("x_mm ")]
-    _, laptop_mm, phone_mm = places_mm
-    assert laptop_mm == 0 and 2000 < phone_mm < 9000
+    x_mm, y_mm = (
+        [int(line.split()[1]) for line in lines if line.startswith(f"{axis}_mm ")] for axis in "xy"
+    )
+    assert x_mm[:2] == y_mm[:2] == [0, 0]
+    assert 6000 < x_mm[2] < 9000 and y_mm[2] == 3000
     assert (run_dir / "processor-router-far-after.json").exists()
 
 
@@ -143,4 +145,4 @@ def test_flent_plots_the_run_as_its_rrul_test(run: Runs, tmp_path: Path) -> None
 def test_result_json_contains_the_topology(run: Runs) -> None:
     case, _, out_dir = run("first")
     result = json.loads((run_directory(out_dir, case, 1) / "result.json").read_text())
-    assert result["network"]["topology"]["stations"]["phone"]["walk"] == "0ms=2m,2s=6m,6s=8m"
+    assert result["network"]["topology"]["stations"]["phone"]["walk"] == "0ms=2m,2s=6m/3m,6s=8m/3m"

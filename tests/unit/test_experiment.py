@@ -112,11 +112,11 @@ def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> Non
         ("  sack: off", "  channel: 7", "allowed: 1 6 11 36 44 149 157"),
         ("  sack: off", "  duration: 1500ms", "not a whole number of seconds"),
         ("  sack: off", "  snr: 20", "parameters.snr: '20' is not a ratio of levels; write a"),
-        ("  sack: off", "  walk: 5m", "'5m' is not a time and a place, as in 0s=5m,10s=40m, or"),
+        ("  sack: off", "  walk: 5m", "'5m' is not a time and a position, as in 0s=5m,10s=40m,"),
         ("  sack: off", "  walk: 1s=5m", "'1s=5m' does not begin at 0s"),
         ("  sack: off", "  walk: 0s=5m,2s=5m,1s=4m", "1s is not after the one before"),
         ("  sack: off", "  walk: 0s=5m,1s=1500m", "too fast; allowed: 1000 m/s"),
-        ("  sack: off", "  walk: 0s=100001m", "'0s=100001m' is out of range; allowed: 0m to"),
+        ("  sack: off", "  walk: 0s=100001m", "'100001m' is out of range; allowed: -100000m to"),
         (
             "  sack: off",
             "  width: 80MHz",

@@ -118,19 +118,19 @@ def test_the_snr_is_that_to_the_new_access_point(tmp_path: Path) -> None:
 def test_access_points_have_positions_and_radios(tmp_path: Path) -> None:
     """ap2 has a radio only for the phone; the laptop is at its access point."""
     testbed = built(tmp_path)
-    assert [(radio.node, radio.x_mm) for radio in testbed.radios] == [
-        ("ap1", 0),
-        ("ap2", 40_000),
-        ("ap3", 90_000),
-        ("laptop", 0),
-        ("phone", 0),
+    assert [(radio.node, radio.position) for radio in testbed.radios] == [
+        ("ap1", (0, 0)),
+        ("ap2", (40, 0)),
+        ("ap3", (90, 0)),
+        ("laptop", (0, 0)),
+        ("phone", (0, 0)),
     ]
     assert [queue.file for queue in testbed.queues][2:] == [
         "queues-ap2-phone.txt",
         "queues-phone.txt",
     ]
     moved = built(tmp_path, ("access_point: ap1, snr", "access_point: ap3, mcs: 3, snr"))
-    assert {radio.node: radio.x_mm for radio in moved.radios}["laptop"] == 90_000
+    assert {radio.node: radio.position for radio in moved.radios}["laptop"] == (90, 0)
 
 
 def test_only_stations_with_one_access_point_return_to_it(tmp_path: Path) -> None:
@@ -197,12 +197,6 @@ def test_only_filters_at_the_access_point_of_the_station_would_stay_there(tmp_pa
     built(tmp_path, ("snr: 30dB", f"snr: 30dB, {police}"), between)
     with pytest.raises(InputError, match="ack_filter police would stay at ap1"):
         built(tmp_path, ("near: {}", f"near: {{{police}}}"), between)
-
-
-def test_stations_have_no_position(tmp_path: Path) -> None:
-    message = r"small\.yaml:15: topology\.stations\.phone\.position: not a parameter of stations"
-    with pytest.raises(InputError, match=message):
-        built(tmp_path, ('walk: "0s=0m', 'position: 3m, walk: "0s=0m'))
 
 
 def test_a_position_needs_the_error_model_snr(tmp_path: Path) -> None:

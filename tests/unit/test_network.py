@@ -191,9 +191,7 @@ def test_snr_can_be_given_per_node_only(tmp_path: Path) -> None:
     found = text_of(planned(tmp_path, text.replace("error_rate: 0.1", "snr: 20dB")))
     losses = [line.split()[-1] for line in found.splitlines() if "loss_mdb" in line]
     assert len(losses) == 6 and int(losses[0]) == int(losses[2]) + 10_000
-    message = (
-        r"stations\.laptop: error_model snr needs one of snr, distance, walk: here, at its acc"
-    )
+    message = r"stations\.laptop: error_model snr needs a position here, or one of snr, distance, w"
     with pytest.raises(InputError, match=message):
         planned(tmp_path, text.replace(", error_rate: 0.1", ""))
 
@@ -366,13 +364,15 @@ def test_acks_are_filtered_at_the_given_places(tmp_path: Path) -> None:
 
 def test_stations_can_walk_or_use_cables(tmp_path: Path) -> None:
     found = testbed(tmp_path, WHOLE)
-    assert [(radio.node, radio.x_mm) for radio in found.radios] == [
-        ("ap", 0),
-        ("laptop", 0),
-        ("phone", 2000),
+    assert [(radio.node, radio.position) for radio in found.radios] == [
+        ("ap", (0, 0)),
+        ("laptop", (0, 0)),
+        ("phone", (2, 0)),
     ]
     text = text_of(planned(tmp_path, WHOLE))
-    assert "must airsim radio set 2 x_mm 2000 vx_mm_per_s 2000\nsleep 2\n" in text
+    assert (
+        "must airsim radio set 2 x_mm 2000 y_mm 0 vx_mm_per_s 2000 vy_mm_per_s 0\nsleep 2\n" in text
+    )
     desk = found.by_name["desk"]
     assert (desk.radio, desk.device, desk.parameters.channel) == (None, "eth0", 36)
     assert "must ip link set port3 up master br0" in section(planned(tmp_path, WHOLE), "ap")
@@ -413,7 +413,7 @@ def test_flows_have_classes_workloads_and_ports(tmp_path: Path) -> None:
             13,
             "give it to the access point and all of its",
         ),
-        ("snr: 30dB, ", "", 13, "error_model snr needs one of snr, distance, walk: here, at its"),
+        ("snr: 30dB, ", "", 13, "error_model snr needs a position here, or one of snr,"),
         (
             "ack_filter: shape, ack_filter_rate: 1Mbit",
             "ack_filter: shape, ack_filter_rate: 1Mbit, ack_filter_at: router",

@@ -12,7 +12,6 @@ from airtcp.parameters.ieee80211 import (
     mcs_of,
     spanned_mhz,
 )
-from airtcp.parameters.mobility import Leg, legs
 from airtcp.parameters.quantity import Plain, Quantity
 from airtcp.parameters.section import Sysctl, facts
 
@@ -249,16 +248,6 @@ def test_number_of_exchanges_depends_on_the_workload() -> None:
     assert exchanges() == 0
     assert exchanges(workload="request_response", exchanges=7) == 7
     assert exchanges(**FILES, transfers=5) == 5
-
-
-def test_a_walk_is_a_list_of_legs() -> None:
-    parameters = Parameters().replace({"error_model": "snr", "walk": "0s=5m,10s=40m,12s=39.5m"})
-    assert parameters.walk is not None
-    assert legs(parameters.walk) == [
-        Leg(5000, 3500, 10),
-        Leg(40000, -250, 2),
-        Leg(39500, 0, None),
-    ]
 
 
 def test_centres_of_wide_channels() -> None:

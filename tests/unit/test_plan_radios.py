@@ -304,11 +304,11 @@ def test_a_walk_starts_and_ends_with_the_transfer() -> None:
     assert step.run("airsim radio set 1 x_mm 5000 y_mm 0") in plan
     walk = step.Start(
         [
-            step.run("airsim radio set 1 x_mm 5000 vx_mm_per_s 3500"),
+            step.run("airsim radio set 1 x_mm 5000 y_mm 0 vx_mm_per_s 3500 vy_mm_per_s 0"),
             step.Sleep(10),
-            step.run("airsim radio set 1 x_mm 40000 vx_mm_per_s -3450"),
+            step.run("airsim radio set 1 x_mm 40000 y_mm 0 vx_mm_per_s -3450 vy_mm_per_s 0"),
             step.Sleep(10),
-            step.run("airsim radio set 1 x_mm 5500 vx_mm_per_s 0"),
+            step.run("airsim radio set 1 x_mm 5500 y_mm 0 vx_mm_per_s 0 vy_mm_per_s 0"),
         ],
         "events",
         only=True,

@@ -19,9 +19,9 @@ from airtcp.parameters.cable import Cable, Link
 from airtcp.parameters.errors import Errors, Place
 from airtcp.parameters.host import Host
 from airtcp.parameters.jsonschema import Json
-from airtcp.parameters.mobility import FARTHEST_M
+from airtcp.parameters.mobility import Coordinates
 from airtcp.parameters.path import Access, LinkPreset, Router, SlowHost
-from airtcp.parameters.quantity import Plain, distance, duration, level, rate, whole_seconds
+from airtcp.parameters.quantity import Plain, duration, level, rate, whole_seconds
 from airtcp.parameters.radio import DataRate, Radio
 from airtcp.parameters.section import Strict
 from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
@@ -35,8 +35,9 @@ ROUTER = "router-"
 
 _DAY_S = 86400
 
-# A station has one of these; those of the case and of its access point are then ignored.
-_PLACES = ("snr", "distance", "walk")
+# A station has one of these, or a position, which becomes a walk. Those of the case and of its
+# access point are then ignored.
+PLACES = ("snr", "distance", "walk")
 
 # What stations do not inherit: they may be of another standard.
 _OF_ACCESS_POINTS = ("ul_ofdma", "ul_ofdma_interval", "mu_edca")
@@ -69,11 +70,10 @@ class Server(Stage, SlowHost, Router, LinkPreset, Cable, Host, Sender, AckPolicy
 
 
 class _Positioned(NodeParameters):
-    position_m: Annotated[float, distance(0, FARTHEST_M)] = Field(
-        default=0.0,
-        alias="position",
-        description="error_model snr: its place on a line, where `distance` and `walk` of "
-        "stations start at 0m",
+    position: Coordinates | None = Field(
+        default=None,
+        description="error_model snr: where it is in a plane, x or x/y, as in 40m/20m (default of "
+        "access points: 0m)",
     )
 
 
@@ -104,6 +104,7 @@ class Station(
     Sender,
     AckPolicy,
     _Associated,
+    _Positioned,
 ):
     """A host with a radio, or with a cable to its access point."""
 
@@ -214,11 +215,13 @@ class Network(Strict):
             return given
         if given.get("access") == "ethernet":
             return given
-        access_point = self.topology.stations[name].access_point
-        inherited = self.topology.access_points[access_point].plain()
+        station = self.topology.stations[name]
+        if station.position is not None:
+            given["walk"] = f"0s={station.position}"
+        inherited = self.topology.access_points[station.access_point].plain()
         inherited = {key: value for key, value in inherited.items() if key not in _OF_ACCESS_POINTS}
-        if places := [place for place in _PLACES if place in given]:
-            elsewhere = {place: "none" for place in _PLACES if place not in places}
+        if places := [place for place in PLACES if place in given]:
+            elsewhere = {place: "none" for place in PLACES if place not in places}
             return {**inherited, **elsewhere, **given}
         return {**inherited, **given}
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from airtcp import suggest
 from airtcp.experiment.topology import (
     MODELS,
+    PLACES,
     ROUTER,
     SWITCH,
     Flow,
@@ -124,6 +125,9 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 f"{value} is not allowed with a topology; allowed: {default}",
             )
             return
+    if misplaced := list(_positions(network, parameters)):
+        yield from misplaced
+        return
     conflicts = False
     for name in network.topology.names:
         at = ("topology", str(network.topology.group(name)), name)
@@ -136,10 +140,6 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
     if "air" in parameters.capture and "wifi" not in accesses:
         text = "air is not allowed without a station that has a radio; allowed: server station"
         yield Problem(("parameters", "capture"), text)
-    for name, access_point in network.topology.access_points.items():
-        if access_point.position_m and parameters.error_model != "snr":
-            text = f"is not allowed with error_model {parameters.error_model}; allowed: snr"
-            yield Problem(("topology", "access_points", name, "position"), text)
     for name in network.topology.stations:
         at = ("topology", "stations", name)
         yield from (Problem(at, text) for text in _joined(network, name, parameters))
@@ -148,14 +148,30 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
         yield from (Problem(key, text) for text in _roams(network, name, parameters))
 
 
+def _positions(network: Network, parameters: Parameters) -> Iterator[Problem]:
+    """Positions without effect, and those that conflict with other keys of the node."""
+    for group in ("access_points", "stations"):
+        for name, node in getattr(network.topology, group).items():
+            if node.position is None:
+                continue
+            at = ("topology", group, name, "position")
+            if parameters.error_model != "snr":
+                text = f"is not allowed with error_model {parameters.error_model}; allowed: snr"
+                yield Problem(at, text)
+            elif group == "stations" and _access(network, name, parameters) != "wifi":
+                yield Problem(at, "is not allowed for a station on a cable")
+            elif group == "stations" and (others := [key for key in PLACES if key in node.plain()]):
+                yield Problem(at, f"is not allowed with {others[0]}; give only one of them")
+
+
 def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
     """Problems of a station with its access point."""
     station = network.of_node(name, parameters)
     access_point = network.of_node(network.topology.stations[name].access_point, parameters)
     if any(text for _, text in station.incomplete()):
         yield (
-            "error_model snr needs one of snr, distance, walk: here, at its access point or in "
-            "parameters"
+            "error_model snr needs a position here, or one of snr, distance, walk: here, at its "
+            "access point or in parameters"
         )
     if station.access == "wifi":
         yield from _rates(network.topology.stations[name].access_point, access_point, station)
@@ -174,7 +190,7 @@ def _roams(network: Network, name: str, parameters: Parameters) -> Iterator[str]
         yield "a station on a cable cannot roam"
         return
     if station.error_model != "snr" or station.snr_db is not None:
-        yield "needs error_model snr, and distance or walk instead of snr"
+        yield "needs error_model snr, and distance, walk or position instead of snr"
     elif station.rate_control == "fixed":
         yield "needs rate_control minstrel"
     for other in others:

@@ -14,6 +14,7 @@ from airtcp.parameters.ieee80211 import (
     mcs_of,
     widths_mhz,
 )
+from airtcp.parameters.mobility import ORIGIN, Position
 from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import PRESET, Conflict, listed, not_with
 
@@ -37,14 +38,14 @@ class Air(Errors, Propagation, Radio, Bss):
             return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
         return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
 
-    def walks_out_of_range(self, position_m: float = 0.0) -> bool:
+    def walks_out_of_range(self, of: Position = ORIGIN) -> bool:
         """Whether a walk leads to where beacons are not received, so that the association ends.
 
-        position_m: that of the access point.
+        of: the position of the access point.
         """
         if not self.walk:
             return False
-        farthest_m = max(abs(point.distance_m - position_m) for point in self.walk)
+        farthest_m = max(point.position.distance_m(of) for point in self.walk)
         least_dbm = max(self.cca_threshold_dbm, self.noise_dbm + _BEACON_SNR_DB)
         return self.received_dbm(farthest_m) < least_dbm
 

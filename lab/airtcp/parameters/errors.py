@@ -44,7 +44,8 @@ class Place(Section):
     walk: Annotated[Walk, _SNR] = parameter(
         "walk",
         None,
-        "distance over time from the start of the transfer, as in 0s=5m,10s=40m; linear in between",
+        "position (x or x/y) over time from the start of the transfer, as in 0s=5m,10s=40m/20m; "
+        "linear in between",
     )
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Mobility of the stations: `0s=5m,10s=40m` is distance over time, linear in between."""
+"""Positions in a plane, and mobility: `0s=5m,10s=40m/20m` is a position over time."""
 
 import itertools
+import math
+import re
 from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
@@ -15,40 +17,73 @@ NONE = "none"
 FARTHEST_M = 100_000.0
 FASTEST_M_PER_S = 1000.0
 
+_COORDINATE = r"-?[0-9]+(\.[0-9]+)?\s*m"
+_POSITION = rf"{_COORDINATE}(\s*/\s*{_COORDINATE})?"
+_ALLOWED = f"{-FARTHEST_M:g}m to {FARTHEST_M:g}m"
+
+
+class Position(NamedTuple):
+    """Coordinates."""
+
+    x_m: float
+    y_m: float = 0.0
+
+    def distance_m(self, other: "Position") -> float:
+        return math.dist(self, other)
+
+    def __str__(self) -> str:
+        coordinates = self if self.y_m else self[:1]
+        return "/".join(map(format_distance_m, coordinates))
+
+
+ORIGIN = Position(0.0)
+"""Position of the access point, unless it has one of its own."""
+
 
 class Point(NamedTuple):
-    """Time since the start of the transfer, and distance from the access point."""
+    """Time since the start of the transfer, and position."""
 
     at_s: float
-    distance_m: float
+    position: Position
 
 
 class Leg(NamedTuple):
-    """Start, speed and duration of a movement; the last leg lasts as long as the transfer."""
+    """Start, velocity and duration of a movement; the last leg lasts as long as the transfer."""
 
-    from_mm: int
-    mm_per_s: int
+    start: Position
+    m_per_s: tuple[float, float]
     seconds: float | None
 
 
 def legs(points: tuple[Point, ...]) -> list[Leg]:
-    """The movements of a station, in order, from the start of the transfer."""
+    """The movements of a station, in order, from the start of the transfer; none if it stays."""
+    if len(points) < 2:
+        return []
     walked = [
-        Leg(
-            round(here.distance_m * 1000),
-            round(_speed_m_per_s(here, there) * 1000),
-            there.at_s - here.at_s,
-        )
+        Leg(here.position, _velocity_m_per_s(here, there), there.at_s - here.at_s)
         for here, there in itertools.pairwise(points)
     ]
-    return [*walked, Leg(round(points[-1].distance_m * 1000), 0, None)]
+    return [*walked, Leg(points[-1].position, (0.0, 0.0), None)]
 
 
-def _speed_m_per_s(here: Point, there: Point) -> float:
-    return (there.distance_m - here.distance_m) / (there.at_s - here.at_s)
+def _velocity_m_per_s(here: Point, there: Point) -> tuple[float, float]:
+    x_m, y_m = there.position.x_m - here.position.x_m, there.position.y_m - here.position.y_m
+    return x_m / (there.at_s - here.at_s), y_m / (there.at_s - here.at_s)
 
 
-def _read(value: object) -> tuple[Point, ...] | None:
+def _read_position(value: object) -> Position:
+    if isinstance(value, Position):
+        return value
+    given = str(value)
+    if not re.fullmatch(_POSITION, given.strip()):
+        raise ValueError(f"{given!r} is not a position, as in 40m or 40m/20m")
+    position = Position(*map(parse_distance_m, given.split("/")))
+    if max(map(abs, position)) > FARTHEST_M:
+        raise ValueError(f"{given!r} is out of range; allowed: {_ALLOWED} in each direction")
+    return position
+
+
+def _read_walk(value: object) -> tuple[Point, ...] | None:
     text = str(value)
     if text == NONE:
         return None
@@ -60,39 +95,45 @@ def _read(value: object) -> tuple[Point, ...] | None:
             raise ValueError(
                 f"{text!r}: {format_duration_s(there.at_s)} is not after the one before"
             )
-        if abs(_speed_m_per_s(here, there)) > FASTEST_M_PER_S:
+        if math.hypot(*_velocity_m_per_s(here, there)) > FASTEST_M_PER_S:
             raise ValueError(f"{text!r} is too fast; allowed: {FASTEST_M_PER_S:g} m/s")
     return points
 
 
 def _point(text: str) -> Point:
-    at, equals, distance = text.partition("=")
+    at, equals, position = text.partition("=")
     if not equals:
-        raise ValueError(f"{text!r} is not a time and a place, as in 0s=5m,10s=40m, or {NONE!r}")
-    point = Point(parse_duration_s(at), parse_distance_m(distance))
-    if not 0 <= point.distance_m <= FARTHEST_M:
-        raise ValueError(f"{text!r} is out of range; allowed: 0m to {FARTHEST_M:g}m")
-    return point
+        raise ValueError(f"{text!r} is not a time and a position, as in 0s=5m,10s=40m, or {NONE!r}")
+    return Point(parse_duration_s(at), _read_position(position))
 
 
-def _write(points: tuple[Point, ...] | None) -> str:
+def _write_walk(points: tuple[Point, ...] | None) -> str:
     if points is None:
         return NONE
-    return ",".join(
-        f"{format_duration_s(point.at_s)}={format_distance_m(point.distance_m)}" for point in points
-    )
+    return ",".join(f"{format_duration_s(point.at_s)}={point.position}" for point in points)
 
 
-def _shape() -> Json:
-    point = r"[0-9.]+\s*[a-z]*\s*=\s*[0-9.]+\s*m"
-    hint = f"points joined by , from 0s on, as in 0s=5m,10s=40m, or {NONE!r}"
+def _walk_shape() -> Json:
+    point = rf"[0-9.]+\s*[a-z]*\s*=\s*{_POSITION}"
+    hint = f"points joined by , from 0s on, as in 0s=5m,10s=40m or 0s=5m,10s=40m/20m, or {NONE!r}"
     return either(text(f"{point}(,{point})*", "0s=5m,10s=40m", hint), jsonschema.words([NONE]))
 
 
+def _position_shape() -> Json:
+    return text(_POSITION, "40m/20m", f"x or x/y, each from {_ALLOWED}")
+
+
+Coordinates = Annotated[
+    Position,
+    BeforeValidator(_read_position),
+    PlainSerializer(str),
+    Shape(_position_shape),
+]
+
 Walk = Annotated[
     tuple[Point, ...] | None,
-    BeforeValidator(_read),
-    PlainSerializer(_write),
-    Shape(_shape),
+    BeforeValidator(_read_walk),
+    PlainSerializer(_write_walk),
+    Shape(_walk_shape),
     WithCommas(),
 ]

@@ -50,7 +50,11 @@ def _handovers(testbed: Testbed) -> list[tuple[str, Change]]:
 
 
 def _move(move: Move) -> Step:
-    return run(f"airsim radio set {move.radio} x_mm {move.x_mm} vx_mm_per_s {move.mm_per_s}")
+    vx_mm_per_s, vy_mm_per_s = (round(1000 * each) for each in move.m_per_s)
+    return run(
+        f"airsim radio set {move.radio} {wifi.position_keys(move.start)} "
+        f"vx_mm_per_s {vx_mm_per_s} vy_mm_per_s {vy_mm_per_s}"
+    )
 
 
 def _change(testbed: Testbed, change: Change) -> list[Step]:

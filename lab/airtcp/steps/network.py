@@ -288,12 +288,11 @@ def _propagation(testbed: Testbed) -> list[Step]:
     if not testbed.radios:
         return []
     steps = wifi.air(testbed.parameters)
-    if any(radio.x_mm is not None for radio in testbed.radios):
-        steps += [
-            run(f"airsim radio set {radio.number} x_mm {radio.x_mm or 0} y_mm 0")
-            for radio in testbed.radios
-        ]
-    return steps
+    return steps + [
+        run(f"airsim radio set {radio.number} {wifi.position_keys(radio.position)}")
+        for radio in testbed.radios
+        if radio.position is not None
+    ]
 
 
 def _errors(testbed: Testbed) -> list[Step]:

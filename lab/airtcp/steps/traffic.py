@@ -10,6 +10,7 @@ of the run.
 from collections.abc import Sequence
 
 from airtcp.parameters import Parameters
+from airtcp.parameters.mobility import ORIGIN
 from airtcp.paths import BEGAN
 from airtcp.steps import cpu_cost, events, filters, wifi
 from airtcp.steps.instruments import CAPTURE_FLUSH_S, LEAD_S, instruments, traces_end
@@ -160,14 +161,14 @@ def _returns(testbed: Testbed) -> list[Step]:
     Those with handovers are associated only when they join an access point, and those that roam by
     wpa_supplicant.
     """
-    positions_m = {radio.node: (radio.x_mm or 0) / 1000 for radio in testbed.radios}
+    positions = {radio.node: radio.position or ORIGIN for radio in testbed.radios}
     others = {change.node for change in testbed.handovers}
     others |= {node.name for node in testbed.roaming}
     return [
         step
         for node in testbed.wireless("station")
         if node.name not in others
-        if testbed.hidden or node.parameters.walks_out_of_range(positions_m[node.access_point])
+        if testbed.hidden or node.parameters.walks_out_of_range(positions[node.access_point])
         for step in wifi.reassociating(
             node.parameters,
             testbed.by_name[node.access_point].ssid,

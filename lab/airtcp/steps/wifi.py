@@ -12,6 +12,7 @@ from airtcp.parameters.ieee80211 import (
     is_2ghz,
     is_6ghz,
 )
+from airtcp.parameters.mobility import Position
 from airtcp.parameters.radio import Radio
 from airtcp.parameters.section import airsim_keys
 from airtcp.steps.step import Associate, AwaitCarrier, Instrument, Step, WriteFile, run
@@ -313,6 +314,12 @@ def error_keys(parameters: Parameters) -> str:
     """Arguments of `airsim radio set` for a radio's errors."""
     keys = {"errors": parameters.error_model, **airsim_keys(parameters, Errors)}
     return _words(f"{key} {value}" for key, value in keys.items())
+
+
+def position_keys(position: Position) -> str:
+    """Arguments of `airsim radio set` for a radio's position."""
+    x_mm, y_mm = (round(1000 * each_m) for each_m in position)
+    return f"x_mm {x_mm} y_mm {y_mm}"
 
 
 def air(parameters: Parameters) -> list[Step]:

@@ -17,9 +17,18 @@ from itertools import count
 from airtcp.experiment.topology import ROUTER, SWITCH, Network, flow_names, rest_s
 from airtcp.parameters import Parameters
 from airtcp.parameters.ack_filter import ACKHOLD, RADIO_STAGES
+from airtcp.parameters.mobility import ORIGIN
 from airtcp.testbed import cables, processors
 from airtcp.testbed.addresses import bridge_port, radio_mac
-from airtcp.testbed.default import SSID, ackhold, classes, moves, of_radios, place_mm, udp_classes
+from airtcp.testbed.default import (
+    SSID,
+    ackhold,
+    classes,
+    moves,
+    of_radios,
+    position_of,
+    udp_classes,
+)
 from airtcp.testbed.model import (
     AIR,
     AIR_DEVICE,
@@ -151,22 +160,14 @@ def _links(nodes: Mapping[str, Node], changes: Iterable[Change]) -> Iterator[Lin
 def _radios(network: Network, nodes: Mapping[str, Node]) -> Iterator[Radio]:
     """The radios. If any has a position, stations without one are at their access points."""
     with_radio = [(node, node.radio) for node in nodes.values() if node.radio is not None]
-    of_access_points = {
-        name: round(access_point.position_m * 1000)
-        for name, access_point in network.topology.access_points.items()
+    given = {name: each.position for name, each in network.topology.access_points.items()}
+    given |= {
+        node.name: position_of(node.parameters) for node, _ in with_radio if node.kind == "station"
     }
-    of_stations = {
-        node.name: place for node, _ in with_radio if (place := _place_mm(node)) is not None
-    }
-    anywhere = bool(of_stations) or any(of_access_points.values())
-    places = of_access_points | of_stations
+    anywhere = any(position is not None for position in given.values())
     for node, number in with_radio:
-        x_mm = places.get(node.name, of_access_points.get(node.access_point))
-        yield Radio(number, node.name, x_mm if anywhere else None)
-
-
-def _place_mm(node: Node) -> int | None:
-    return place_mm(node.parameters) if node.kind == "station" else None
+        position = given[node.name] or given.get(node.access_point) or ORIGIN
+        yield Radio(number, node.name, position if anywhere else None)
 
 
 def _moves(nodes: Mapping[str, Node]) -> Iterator[Move]:

@@ -10,8 +10,9 @@ has the same number.
 
 from collections.abc import Iterable, Iterator
 
-from airtcp.parameters import Parameters, mobility
+from airtcp.parameters import Parameters
 from airtcp.parameters.ack_filter import ACKHOLD
+from airtcp.parameters.mobility import ORIGIN, Position, legs
 from airtcp.testbed import cables, processors
 from airtcp.testbed.addresses import (
     AP_ADDRESS,
@@ -148,25 +149,25 @@ def _links(parameters: Parameters) -> Iterator[Link]:
 
 def _radios(parameters: Parameters) -> Iterator[Radio]:
     """The radios. If stations have a position, the access point is at 0."""
-    x_mm = place_mm(parameters)
-    yield Radio(0, "ap", None if x_mm is None else 0)
+    position = position_of(parameters)
+    yield Radio(0, "ap", None if position is None else ORIGIN)
     for number in parameters.station_numbers:
-        yield Radio(number, station_node(number), x_mm)
+        yield Radio(number, station_node(number), position)
 
 
-def place_mm(parameters: Parameters) -> int | None:
+def position_of(parameters: Parameters) -> Position | None:
     """The position of a station at the start of the run; None if it has none."""
     if parameters.walk:
-        return mobility.legs(parameters.walk)[0].from_mm
-    return None if parameters.distance_m is None else round(parameters.distance_m * 1000)
+        return parameters.walk[0].position
+    return None if parameters.distance_m is None else Position(parameters.distance_m)
 
 
 def moves(parameters: Parameters, radios: Iterable[int]) -> Iterator[Move]:
     """The movements of radios that walk together."""
     at_s = 0.0
-    for leg in mobility.legs(parameters.walk) if parameters.walk else ():
+    for leg in legs(parameters.walk or ()):
         for radio in radios:
-            yield Move(at_s, radio, leg.from_mm, leg.mm_per_s)
+            yield Move(at_s, radio, leg.start, leg.m_per_s)
         at_s += leg.seconds or 0.0
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import STANDARDS, spanned_mhz
+from airtcp.parameters.mobility import Position
 from airtcp.testbed.addresses import radio_mac
 from airtcp.testbed.cables import Shaper
 from airtcp.testbed.processors import Cost
@@ -81,7 +82,7 @@ class Radio:
 
     number: int
     node: str
-    x_mm: int | None = None
+    position: Position | None = None
 
 
 @dataclass(frozen=True)
@@ -191,8 +192,8 @@ class Move:
 
     at_s: float
     radio: int
-    x_mm: int
-    mm_per_s: int
+    start: Position
+    m_per_s: tuple[float, float]
 
 
 @dataclass(frozen=True)
