@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""minstrel_ht over airsim's signal-to-noise ratio, against the best fixed rate."""
+"""Rate control over airsim's signal-to-noise ratio, against the best fixed rate."""
 
+import math
 from pathlib import Path
 
 import pytest
-from radio import Cell, difference, flow, mbps, run
+from radio import MPDU_OCTETS, OCTETS, Cell, difference, flow, mbps, run
+from wifi_timing import Format, Rate, legacy, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -23,20 +25,30 @@ SNRS_DB = tuple(range(6, 45, 3))
 # The error model ignores the guard interval, so that the short one is always better.
 RATES = tuple((mcs, streams) for streams in (1, 2) for mcs in range(8))
 
-# Transmit power less the noise of 20 MHz with a noise figure of 7 dB, in thousandths of a dB.
-BUDGET_MDB = 20_000 + 174_000 - 73_010 - 7_000
+HE: dict[str, Plain] = {"standard": "802.11ax", "width": "80MHz", "streams": 2}
+HE_SNRS_DB = (8, 15, 24, 33, 45)
+HE_RATES = tuple((mcs, streams) for streams in (1, 2) for mcs in range(12))
+
+# Transmit power less the noise of 1 MHz with a noise figure of 7 dB, in thousandths of a dB.
+BUDGET_MDB = 20_000 + 174_000 - 60_000 - 7_000
 
 
-def _at(snr_db: float) -> str:
-    loss_mdb = round(BUDGET_MDB - 1000 * snr_db)
+def _at(snr_db: float, width_mhz: int = 20) -> str:
+    loss_mdb = round(BUDGET_MDB - 10_000 * math.log10(width_mhz) - 1000 * snr_db)
     return "".join(f"must airsim link set {pair} loss_mdb {loss_mdb}\n" for pair in ("0 1", "1 0"))
 
 
 def _run(
-    kernel: Kernel, tools: GuestTools, directory: Path, control: str, steps: list[tuple[str, str]]
+    kernel: Kernel,
+    tools: GuestTools,
+    directory: Path,
+    control: str,
+    steps: list[tuple[str, str]],
+    base: dict[str, Plain] = BASE,
 ) -> None:
     """steps: the name of each sample and the commands before it."""
-    cells = [Cell("ap", ["sta"], Parameters().replace({**BASE, "rate_control": control}))]
+    radio = Parameters().replace({**base, "error_model": "snr", "snr": "30dB"})
+    cells = [Cell("ap", ["sta"], radio.replace({"rate_control": control}))]
     parts = ["must airsim radio set 0 errors snr\nmust airsim radio set 1 errors snr\n"]
     parts.append(flow(cells, "ap", "sta", 10_000))
     for name, before in steps:
@@ -46,7 +58,7 @@ def _run(
 
 def _sample_s(control: str) -> float:
     # minstrel_ht's probes of failing rates are random: +-5% over 2 s at 6 dB.
-    return 0.3 if control == "fixed" else 8
+    return 8 if control == "minstrel" else 0.3
 
 
 def _mbps(directory: Path, name: str) -> float:
@@ -85,6 +97,70 @@ def test_minstrel_settles_on_the_best_rate(
     # losses to one without: at 24 dB it is 13% below the best.
     assert len(SNRS_DB) - len(worse) >= 12
     assert min(worse, default=1) > 0.85
+
+
+def test_ideal_rates_are_the_best_fixed_ones(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """HE rates, which minstrel_ht does not have."""
+    fixed = [
+        (
+            f"{snr_db}-{number}",
+            f"{_at(snr_db, 80)}must airsim radio set 0 rate_mcs {mcs} rate_streams {streams}\n"
+            "sleep 0.1\n",
+        )
+        for snr_db in HE_SNRS_DB
+        for number, (mcs, streams) in enumerate(HE_RATES)
+    ]
+    _run(lab_kernel, tools, tmp_path / "fixed", "fixed", fixed, HE)
+    chosen = [(str(snr_db), f"{_at(snr_db, 80)}sleep 0.1\n") for snr_db in HE_SNRS_DB]
+    _run(lab_kernel, tools, tmp_path / "ideal", "ideal", chosen, HE)
+    for snr_db in HE_SNRS_DB:
+        goodputs = [
+            _mbps(tmp_path / "fixed", f"{snr_db}-{number}") for number in range(len(HE_RATES))
+        ]
+        goodput, best = _mbps(tmp_path / "ideal", str(snr_db)), max(goodputs)
+        chosen_rate = HE_RATES[goodputs.index(best)]
+        print(f"{snr_db} dB: ideal {goodput:.1f} Mbit/s, best fixed {best:.1f} {chosen_rate}")
+        assert goodput == pytest.approx(best, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("other", "rate"),
+    [
+        ({"streams": 1}, Rate(Format.HE, 11, 1, 80, 800)),
+        ({"standard": "802.11ac"}, Rate(Format.VHT, 9, 2, 80, 800)),
+        ({"standard": "802.11n", "width": "20MHz", "streams": 1}, Rate(Format.HT, 7, 1, 20, 800)),
+        (
+            {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "streams": 1},
+            legacy(54000),
+        ),
+    ],
+    ids=["he", "vht", "ht", "ofdm"],
+)
+def test_ideal_rates_are_those_that_the_station_supports(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, other: dict[str, Plain], rate: Rate
+) -> None:
+    """Without losses: the fastest rate of the station in a cell of 802.11ax."""
+    ideal = Parameters().replace(
+        {**HE, "error_model": "snr", "snr": "30dB", "rate_control": "ideal"}
+    )
+    cells = [Cell("ap", ["sta", "other"], ideal, {"other": ideal.replace(other)})]
+    body = flow(cells, "ap", "other", 10) + "sleep 0.5\nsample before\nsleep 2\nsample after\n"
+    run(lab_kernel, tools, tmp_path, cells, body)
+    measured = mbps(difference(tmp_path / "before", tmp_path / "after"), "other")
+    most = 256 if rate.format is Format.HE else 64
+    expected = saturated_goodput_mbps(
+        rate,
+        OCTETS,
+        MPDU_OCTETS,
+        ampdu_mpdus=most,
+        ampdu_octets=1048575 if rate.format in (Format.HE, Format.VHT) else 65535,
+        ba_window=most,
+        min_spacing_us=8 if rate.format is Format.HT else 0,
+    )
+    print(f"{measured:.2f} of {expected:.2f} Mbit/s")
+    assert measured == pytest.approx(expected, rel=0.01)
 
 
 @pytest.mark.parametrize("snr_db", [0])

@@ -18,6 +18,7 @@ from airtcp.parameters.section import Sysctl, facts
 AC = {"standard": "802.11ac"}
 AX = {"standard": "802.11ax"}
 BE = {"standard": "802.11be"}
+SNR = {"error_model": "snr", "snr": "9dB"}
 WEB: dict[str, Plain] = {"workload": "web"}
 FILES = {"workload": "transfer", "transfer_size": "100000B"}
 CABLES: dict[str, Plain] = {"access": "ethernet"}
@@ -50,7 +51,13 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({**AX, "channel": 37}, "channel", "allowed: 1 6 11 36 44 149 157"),
         ({**BE, "width": "320MHz"}, "width", "channel 36; allowed: 20MHz 40MHz 80MHz 160MHz"),
         ({**BE, "channel": 149, "width": "160MHz"}, "width", "allowed: 20MHz 40MHz 80MHz"),
-        ({**BE, "channel": 37, "rate_control": "minstrel"}, "rate_control", "allowed: fixed"),
+        ({**BE, "channel": 37, "rate_control": "minstrel"}, "rate_control", "allowed: fixed ideal"),
+        ({"rate_control": "ideal"}, "rate_control", "error_model fixed; allowed: fixed minstrel"),
+        (
+            {**AX, **SNR, "rate_control": "ideal", "guard_interval": "400ns"},
+            "guard_interval",
+            "allowed: 800ns 1600ns 3200ns",
+        ),
         ({**BE, "guard_interval": "400ns"}, "guard_interval", "allowed: 800ns 1600ns 3200ns"),
         ({**AX, "ampdu_mpdus": 257}, "ampdu_mpdus", "802.11ax; allowed: 1 to 256 or 'preset'"),
         ({**AX, "ampdu_bytes": "2MiB"}, "ampdu_bytes", "allowed: 2048 to 1048575 or 'preset'"),

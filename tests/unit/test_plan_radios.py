@@ -69,6 +69,17 @@ def test_rate_control_is_left_to_minstrel() -> None:
     assert not [key for key in keys(rate_control="minstrel") if key.startswith("rate_")]
 
 
+@pytest.mark.parametrize(
+    ("standard", "highest"), [("802.11n", "7"), ("802.11ac", "8"), ("802.11ax", "11")]
+)
+def test_ideal_rates_are_chosen_up_to_the_highest(standard: str, highest: str) -> None:
+    snr = {"error_model": "snr", "snr": "20dB"}
+    arguments = keys(**snr, standard=standard, mcs=3, streams=2, rate_control="ideal")
+    assert arguments["rate_ideal"] == "on" and arguments["rate_streams"] == "2"
+    assert arguments["rate_mcs"] == highest
+    assert "rate_ideal" not in keys(**snr, standard=standard, mcs=3)
+
+
 def test_values_of_the_preset_are_not_passed() -> None:
     defaults = keys(preset="qca6178")
     assert set(defaults) == {

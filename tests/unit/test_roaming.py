@@ -106,7 +106,7 @@ def test_queues_of_any_access_point_are_kept(tmp_path: Path) -> None:
             "snr: 20dB",
             "needs error_model snr, and distance, walk or position instead of snr",
         ),
-        ("rate_control: minstrel, ", "", "needs rate_control minstrel"),
+        ("rate_control: minstrel, ", "", "needs rate_control minstrel or ideal"),
         ('walk: "0s=0m,5s=4000m"', "access: ethernet", "a station on a cable cannot roam"),
         ("flows:\n", "  hidden: [[phone, ap2]]\nflows:\n", "'phone' could not reach"),
     ],

@@ -192,7 +192,7 @@ def _roams(network: Network, name: str, parameters: Parameters) -> Iterator[str]
     if station.error_model != "snr" or station.snr_db is not None:
         yield "needs error_model snr, and distance, walk or position instead of snr"
     elif station.rate_control == "fixed":
-        yield "needs rate_control minstrel"
+        yield "needs rate_control minstrel or ideal"
     for other in others:
         yield from _joins(network, parameters, name, first, other)
 
@@ -205,7 +205,7 @@ def _rates(name: str, access_point: Parameters, station: Parameters) -> Iterator
     elif access_point.rate_control == "fixed" and (lack := _lack(access_point.radio_rate, station)):
         yield (
             f"{name} sends at a fixed rate that needs {lack}, which it does not have; give it "
-            f"rate_control fixed and its rate, or {name} rate_control minstrel"
+            f"rate_control fixed and its rate, or {name} rate_control minstrel or ideal"
         )
 
 

@@ -12,6 +12,7 @@ from airtcp.parameters.ieee80211 import (
     fastest,
     is_6ghz,
     mcs_of,
+    of_minstrel,
     widths_mhz,
 )
 from airtcp.parameters.mobility import ORIGIN, Position
@@ -30,10 +31,13 @@ class Air(Errors, Propagation, Radio, Bss):
 
     @property
     def radio_rate(self) -> Rate:
-        """The rate of data frames; with minstrel the highest possible one."""
+        """The rate of data frames; unless it is fixed, the highest possible one."""
         standard = STANDARDS[self.standard]
         if self.rate_control == "minstrel":
-            return fastest(standard, self.channel, self.width_mhz, self.streams)
+            standard = of_minstrel(standard, self.channel)
+            return fastest(standard, self.width_mhz, self.streams, standard.guards_ns[0])
+        if self.rate_control == "ideal":
+            return fastest(standard, self.width_mhz, self.streams, self.guard_ns)
         if standard.legacy:
             return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
         return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
@@ -81,15 +85,15 @@ class Air(Errors, Propagation, Radio, Bss):
             allowed = listed(range(1, standard.streams + 1))
             yield not_with("streams", self.streams, self.standard, allowed)
             return
-        if self.rate_control != "fixed":
+        if self.rate_control == "minstrel":
             if is_6ghz(self.channel):
                 given = f"channel {self.channel}, at 6 GHz"
-                yield not_with("rate_control", self.rate_control, given, "fixed")
+                yield not_with("rate_control", self.rate_control, given, "fixed ideal")
             return
         if self.guard_ns not in standard.guards_ns:
             allowed = listed(standard.guards_ns, "ns")
             yield not_with("guard_interval", self.guard_interval, self.standard, allowed)
-        if standard.legacy:
+        if standard.legacy or self.rate_control == "ideal":
             return
         known = mcs_of(standard, self.width_mhz, self.streams)
         if self.mcs not in known:
@@ -114,6 +118,9 @@ class Air(Errors, Propagation, Radio, Bss):
         given = [name for name, is_set in self._places().items() if is_set]
         if len(given) > 1:
             yield Conflict(given[1], f"is not allowed with {given[0]}; give only one of them")
+        if self.rate_control == "ideal" and self.error_model != "snr":
+            other = f"error_model {self.error_model}"
+            yield not_with("rate_control", self.rate_control, other, "fixed minstrel")
         least_db = self.cca_threshold_dbm - self.noise_dbm
         if self.snr_db is not None and self.snr_db < least_db:
             yield not_with(

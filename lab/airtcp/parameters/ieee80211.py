@@ -5,7 +5,7 @@ Source: IEEE 802.11-2020, clauses 17 (a), 18 (g), 19 (n), 21 (ac), 802.11ax-2021
 802.11be-2024, clause 36.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -160,12 +160,16 @@ def mcs_of(standard: Standard, width_mhz: int, streams: int) -> tuple[int, ...]:
     )
 
 
-def fastest(standard: Standard, channel: int, width_mhz: int, streams: int) -> Rate:
-    """The highest rate that minstrel_ht may choose: no HE or EHT, and VHT only at 5 GHz."""
+def of_minstrel(standard: Standard, channel: int) -> Standard:
+    """The standard whose rates minstrel_ht has: no HE or EHT, and VHT only at 5 GHz."""
+    if standard.has("he"):
+        return STANDARDS["802.11n" if is_2ghz(channel) else "802.11ac"]
+    return standard
+
+
+def fastest(standard: Standard, width_mhz: int, streams: int, guard_ns: int) -> Rate:
+    """The highest rate of a standard."""
     if standard.legacy:
         return Rate("ofdm", legacy_mbps=LEGACY_MBPS[-1])
-    if standard.has("he"):
-        standard = STANDARDS["802.11n" if is_2ghz(channel) else "802.11ac"]
-    rate = Rate(standard.format, width_mhz, 0, streams, standard.guards_ns[0])
     mcs = max(mcs_of(standard, width_mhz, streams))
-    return replace(rate, mcs=mcs)
+    return Rate(standard.format, width_mhz, mcs, streams, guard_ns)

@@ -41,7 +41,7 @@ class DataRate(Section):
         "mcs", 7, "fixed: MCS index per spatial stream; not for 802.11a and g"
     )
     guard_interval: Literal["400ns", "800ns", "1600ns", "3200ns"] = parameter(
-        "guard_interval", "800ns", "fixed: guard interval of data frames"
+        "guard_interval", "800ns", "fixed, ideal: guard interval of data frames"
     )
     legacy_rate: Literal[
         "6Mbit", "9Mbit", "12Mbit", "18Mbit", "24Mbit", "36Mbit", "48Mbit", "54Mbit"
@@ -64,11 +64,12 @@ class Radio(DataRate):
         "ar5bhb116 tl-wdr4300), ath9k_htc (ar9271), ath10k (qca6178)",
     )
     streams: Annotated[int, count(1, 4)] = parameter("streams", 1, "spatial streams")
-    rate_control: Literal["fixed", "minstrel"] = parameter(
+    rate_control: Literal["fixed", "minstrel", "ideal"] = parameter(
         "rate_control",
         "fixed",
         "fixed: the rate above; minstrel: minstrel_ht, which has no HE and EHT rates, so that "
-        "802.11ax and be send at VHT rates (HT at 2.4 GHz)",
+        "802.11ax and be send at VHT rates (HT at 2.4 GHz); ideal: by error_model snr, the MCS and "
+        "streams with which most arrives at the present SNR",
     )
     rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = parameter(
         "rts_threshold", None, "PPDUs with more bytes are protected by RTS/CTS"

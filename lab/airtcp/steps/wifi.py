@@ -253,8 +253,10 @@ def radio_keys(parameters: Parameters, station: bool = False) -> str:
     if not station and parameters.ul_ofdma == "on":
         keys["ul_ofdma"] = "on"
         keys["ul_ofdma_interval_us"] = _microseconds(parameters.ul_ofdma_interval_s)
-    if parameters.rate_control == "fixed":
+    if parameters.rate_control != "minstrel":
         keys |= _rate_keys(parameters)
+    if parameters.rate_control == "ideal":
+        keys["rate_ideal"] = "on"
     return _words(f"{key} {value}" for key, value in keys.items() if value not in (None, "preset"))
 
 

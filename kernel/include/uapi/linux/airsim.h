@@ -134,6 +134,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI: path loss exponent, in thousandths
  * @AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB: loss at 1 m; default: Friis at 5.15 GHz
  * @AIRSIM_ATTR_CCA_THRESHOLD_MDBM: weaker signals are not detected
+ * @AIRSIM_ATTR_RATE_IDEAL: fixed rate: it is the highest one, and each PPDU is
+ *	sent with the MCS and streams with which most arrives at its SNR
  * @__AIRSIM_ATTR_MAX: end
  *
  * Levels are in thousandths of a decibel, probabilities in millionths. Types
@@ -203,6 +205,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_PATH_LOSS_EXPONENT_MILLI,
 	AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB,
 	AIRSIM_ATTR_CCA_THRESHOLD_MDBM,
+	AIRSIM_ATTR_RATE_IDEAL,
 	__AIRSIM_ATTR_MAX,
 };
 
@@ -269,7 +272,8 @@ enum airsim_attr {
 	INT(UL_OFDMA_INTERVAL_US, ul_ofdma_interval_us, u32, 100, 1000000, 5000) \
 	INT(TX_POWER_MDBM, tx_power_mdbm, s32, -20000, 40000, 20000) \
 	BOOL(PLACED, placed, 0) \
-	BOOL(RATE_FIXED, rate_fixed, 0)
+	BOOL(RATE_FIXED, rate_fixed, 0) \
+	BOOL(RATE_IDEAL, rate_ideal, 0)
 
 /* Settings: states of the channel with AIRSIM_ERRORS_BURST. */
 #define AIRSIM_BURST(INT, BOOL, ENUM) \

@@ -20,6 +20,9 @@
 #include "loss.h"
 #include "loss_table.h"
 
+/* The MPDU with which rates are compared. */
+#define TYPICAL_OCTETS	1538
+
 /* 10 log10 of 1 to 4 streams. */
 static const s32 stream_share_mdb[] = { 0, 3010, 4771, 6021 };
 
@@ -141,6 +144,55 @@ bool airsim_snr_lost(const struct airsim_rate *rate, s32 snr_mdb, u32 octets,
 		     struct rnd_state *rnd)
 {
 	return prandom_u32_state(rnd) < airsim_snr_loss(rate, snr_mdb, octets);
+}
+
+/* Whether at least @most arrives per symbol, which is then increased to that. */
+static bool airsim_arrives(const struct airsim_rate *rate, s32 snr_mdb,
+			   u64 *most)
+{
+	u64 bits = airsim_bits_per_symbol(rate), arrives;
+
+	if (bits * U32_MAX < *most)
+		return false;
+	arrives = bits * (U32_MAX - airsim_snr_loss(rate, snr_mdb,
+						    TYPICAL_OCTETS));
+	if (arrives < *most)
+		return false;
+	*most = arrives;
+	return true;
+}
+
+/**
+ * airsim_best_rate - the rate at which most of an MPDU arrives
+ * @rate: a valid rate of which format, width and guard interval are kept, and
+ *	which receives the MCS and streams, or the rate of OFDM
+ * @streams: maximum number of spatial streams
+ * @snr_mdb: signal-to-noise ratio in the bandwidth of the PPDU
+ *
+ * Of several such rates it is that with the fewest streams and the lowest MCS.
+ */
+void airsim_best_rate(struct airsim_rate *rate, u8 streams, s32 snr_mdb)
+{
+	struct airsim_rate tried = *rate;
+	unsigned int i;
+	u64 most = 0;
+
+	if (rate->format == AIRSIM_OFDM) {
+		for (i = AIRSIM_LEGACY_RATES; i-- > AIRSIM_CCK_RATES;) {
+			tried.legacy_kbps = airsim_legacy_kbps[i];
+			if (airsim_arrives(&tried, snr_mdb, &most))
+				*rate = tried;
+		}
+		return;
+	}
+	for (tried.streams = streams; tried.streams; tried.streams--) {
+		for (i = ARRAY_SIZE(mcs_modulation); i--;) {
+			tried.mcs = i;
+			if (airsim_rate_valid(&tried) &&
+			    airsim_arrives(&tried, snr_mdb, &most))
+				*rate = tried;
+		}
+	}
 }
 
 /**

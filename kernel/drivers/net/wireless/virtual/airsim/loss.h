@@ -38,6 +38,7 @@ bool airsim_burst_lost(const struct airsim_burst *burst, bool *bad,
 u32 airsim_snr_loss(const struct airsim_rate *rate, s32 snr_mdb, u32 octets);
 bool airsim_snr_lost(const struct airsim_rate *rate, s32 snr_mdb, u32 octets,
 		     struct rnd_state *rnd);
+void airsim_best_rate(struct airsim_rate *rate, u8 streams, s32 snr_mdb);
 u32 airsim_sinr_loss(const struct airsim_rate *rate,
 		     const struct airsim_section *sections, unsigned int count,
 		     u64 from_ns, u64 to_ns, u32 octets);

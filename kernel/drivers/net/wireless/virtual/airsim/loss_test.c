@@ -251,12 +251,87 @@ static void burst_moves_first_test(struct kunit *test)
 	}
 }
 
+static u64 goodput(const struct airsim_rate *rate, s32 snr_mdb)
+{
+	u64 received = U32_MAX - airsim_snr_loss(rate, snr_mdb, 1538);
+
+	return received * airsim_bits_per_symbol(rate);
+}
+
+/* The known best rates at some ratios, from the losses in loss_cases. */
+static void best_rate_test(struct kunit *test)
+{
+	static const struct {
+		struct airsim_rate rate;
+		u8 streams;
+		s32 snr_mdb;
+		struct airsim_rate best;
+	} cases[] = {
+		{ HE(0, 1), 2, S32_MAX, HE(11, 2) },
+		{ EHT(0, 1), 4, S32_MAX, EHT(13, 4) },
+		{ HE(11, 4), 4, -100000, HE(0, 1) },
+		{ HE(0, 1), 1, 17310, HE(4, 1) },
+		{ HE(0, 1), 1, 37040, HE(11, 1) },
+		{ HE(0, 1), 4, 42390, HE(11, 4) },
+		{ LEGACY(AIRSIM_OFDM, 6000), 1, S32_MAX,
+		  LEGACY(AIRSIM_OFDM, 54000) },
+		{ LEGACY(AIRSIM_OFDM, 54000), 1, 17310,
+		  LEGACY(AIRSIM_OFDM, 36000) },
+		{ LEGACY(AIRSIM_OFDM, 54000), 1, -100000,
+		  LEGACY(AIRSIM_OFDM, 6000) },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct airsim_rate rate = cases[i].rate;
+
+		airsim_best_rate(&rate, cases[i].streams, cases[i].snr_mdb);
+		KUNIT_EXPECT_MEMEQ_MSG(test, &rate, &cases[i].best,
+				       sizeof(rate), "case %d", i);
+	}
+}
+
+/* No rate delivers more; of equal ones, the first has the fewest streams. */
+static void best_of_all_rates_test(struct kunit *test)
+{
+	struct airsim_rate best = { .format = AIRSIM_VHT, .width_mhz = 20,
+				    .streams = 1, .gi_ns = 400 };
+	struct airsim_rate rate = best;
+	s32 snr_mdb;
+
+	for (snr_mdb = -5000; snr_mdb <= 60000; snr_mdb += 97) {
+		bool passed = false;
+		u64 most;
+
+		airsim_best_rate(&best, 3, snr_mdb);
+		KUNIT_ASSERT_TRUE(test, airsim_rate_valid(&best));
+		most = goodput(&best, snr_mdb);
+		for (rate.streams = 1; rate.streams <= 3; rate.streams++) {
+			for (rate.mcs = 0; rate.mcs <= 9; rate.mcs++) {
+				if (!airsim_rate_valid(&rate))
+					continue;
+				passed |= !memcmp(&rate, &best, sizeof(rate));
+				if (passed)
+					KUNIT_EXPECT_LE(test,
+							goodput(&rate, snr_mdb),
+							most);
+				else
+					KUNIT_EXPECT_LT(test,
+							goodput(&rate, snr_mdb),
+							most);
+			}
+		}
+	}
+}
+
 static struct kunit_case loss_test_cases[] = {
 	KUNIT_CASE(loss_test),
 	KUNIT_CASE(monotone_test),
 	KUNIT_CASE(extremes_test),
 	KUNIT_CASE(lost_test),
 	KUNIT_CASE(sections_test),
+	KUNIT_CASE(best_rate_test),
+	KUNIT_CASE(best_of_all_rates_test),
 	KUNIT_CASE(chance_test),
 	KUNIT_CASE(burst_test),
 	KUNIT_CASE(burst_moves_first_test),

@@ -139,6 +139,16 @@ static bool airsim_sta_supports(const struct airsim_radio *radio,
 	return true;
 }
 
+static const struct airsim_radio *airsim_radio_of(const struct ieee80211_sta *sta)
+{
+	const struct airsim_radio *radio;
+
+	list_for_each_entry(radio, &airsim_medium.radios, list)
+		if (radio->vif && ether_addr_equal(radio->vif->addr, sta->addr))
+			return radio;
+	return NULL;
+}
+
 /* The rate that was set for data to a station, or that for all. */
 static const struct airsim_rate *
 airsim_fixed_rate(const struct airsim_radio *radio,
@@ -149,17 +159,70 @@ airsim_fixed_rate(const struct airsim_radio *radio,
 
 	if (xa_empty(&radio->link_rates) || !sta)
 		return &radio->settings.rate;
-	list_for_each_entry(to, &airsim_medium.radios, list) {
-		if (!to->vif || !ether_addr_equal(to->vif->addr, sta->addr))
-			continue;
-		given = xa_load((struct xarray *)&radio->link_rates, to->index);
-		if (given)
-			return &given->rate;
-	}
-	return &radio->settings.rate;
+	to = airsim_radio_of(sta);
+	given = to ? xa_load((struct xarray *)&radio->link_rates, to->index) :
+		     NULL;
+	return given ? &given->rate : &radio->settings.rate;
 }
 
-/* The fixed rate for data, the lowest basic rate for all other frames. */
+/* The newest format that a station supports, up to @newest. */
+static enum airsim_format airsim_sta_format(const struct ieee80211_sta *sta,
+					    enum airsim_format newest)
+{
+	const struct ieee80211_link_sta *link = &sta->deflink;
+
+	if (newest >= AIRSIM_EHT && link->eht_cap.has_eht)
+		return AIRSIM_EHT;
+	if (newest >= AIRSIM_HE && link->he_cap.has_he)
+		return AIRSIM_HE;
+	if (newest >= AIRSIM_VHT && link->vht_cap.vht_supported)
+		return AIRSIM_VHT;
+	if (newest >= AIRSIM_HT && link->ht_cap.ht_supported)
+		return AIRSIM_HT;
+	return AIRSIM_OFDM;
+}
+
+static s32 airsim_snr_at(const struct airsim_radio *to,
+			 const struct airsim_radio *radio, u16 width_mhz)
+{
+	s32 signal_mdbm;
+
+	if (!to || to->settings.errors != AIRSIM_ERRORS_SNR)
+		return S32_MAX;
+	if (!airsim_detects(to, radio, ktime_get_ns(), &signal_mdbm))
+		signal_mdbm = airsim_medium.air.cca_threshold_mdbm;
+	return signal_mdbm - airsim_noise_mdbm(width_mhz);
+}
+
+/* Of the rates up to the given one, the best at the SNR of the station. */
+static void airsim_rate_adapt(const struct airsim_radio *radio,
+			      const struct ieee80211_sta *sta,
+			      struct airsim_rate *rate)
+{
+	const struct ieee80211_link_sta *link = &sta->deflink;
+	u8 streams = min(rate->streams, max_t(u8, link->rx_nss, 1));
+
+	*rate = (struct airsim_rate){
+		.format = airsim_sta_format(sta, rate->format),
+		.streams = 1,
+		.width_mhz = min_t(u16, rate->width_mhz, 20 << link->bandwidth),
+		.gi_ns = rate->gi_ns,
+	};
+	if (rate->format == AIRSIM_OFDM)
+		rate->width_mhz = 20;
+	else if (rate->format < AIRSIM_HE)
+		rate->gi_ns = min_t(u16, rate->gi_ns, 800);
+	else
+		rate->gi_ns = max_t(u16, rate->gi_ns, 800);
+	airsim_best_rate(rate, streams,
+			 airsim_snr_at(airsim_radio_of(sta), radio,
+				       rate->width_mhz));
+}
+
+/*
+ * The fixed rate, or up to it the best one, for data; the lowest basic rate for
+ * all other frames.
+ */
 static void airsim_rate_read_fixed(struct airsim_radio *radio,
 				   const struct ieee80211_sta *sta,
 				   struct airsim_rate *rate)
@@ -167,6 +230,8 @@ static void airsim_rate_read_fixed(struct airsim_radio *radio,
 	u16 basic = airsim_basic_rates(radio);
 
 	*rate = *airsim_fixed_rate(radio, sta);
+	if (sta && radio->settings.rate_ideal)
+		airsim_rate_adapt(radio, sta, rate);
 	if (sta && airsim_sta_supports(radio, sta, rate))
 		return;
 	basic >>= airsim_first_rate(airsim_band(radio));

@@ -23,9 +23,6 @@
 /* How long stations are asked for reports after their last data. */
 #define ACTIVE_NS	(100 * NSEC_PER_MSEC)
 
-/* MPDU with which rates are compared. */
-#define TYPICAL_OCTETS	1538
-
 /* An inactive station that does not answer is left out until its next frame. */
 #define MAX_SILENT	3
 
@@ -381,9 +378,8 @@ void airsim_uplink_event(struct airsim_radio *radio, u64 now_ns)
 }
 
 /*
- * Chooses MCS and streams of a station's HE TB PPDUs: those with which most of an
- * MPDU arrives at the SNR of what the station has just sent. Without the error
- * model snr, all rates have the same losses.
+ * Chooses MCS and streams of a station's HE TB PPDUs by the SNR of what it has
+ * just sent. Without the error model snr, all rates have the same losses.
  */
 static void airsim_uplink_adapt(struct airsim_radio *radio,
 				struct airsim_radio *station)
@@ -392,23 +388,12 @@ static void airsim_uplink_adapt(struct airsim_radio *radio,
 	u8 streams = min(radio->hardware.streams, station->hardware.streams);
 	s32 snr_mdb = airsim_signal_mdbm(radio, &station->emission) -
 		      airsim_noise_mdbm(rate.width_mhz);
-	u64 most = 0;
 
-	for (rate.streams = 1; rate.streams <= streams; rate.streams++) {
-		for (rate.mcs = 0; rate.mcs <= 11; rate.mcs++) {
-			u64 arrive = U32_MAX;
-
-			if (radio->settings.errors == AIRSIM_ERRORS_SNR)
-				arrive -= airsim_snr_loss(&rate, snr_mdb,
-							  TYPICAL_OCTETS);
-			arrive *= airsim_bits_per_symbol(&rate);
-			if (arrive <= most)
-				continue;
-			most = arrive;
-			station->status.rate.mcs = rate.mcs;
-			station->status.rate.streams = rate.streams;
-		}
-	}
+	if (radio->settings.errors != AIRSIM_ERRORS_SNR)
+		snr_mdb = S32_MAX;
+	airsim_best_rate(&rate, streams, snr_mdb);
+	station->status.rate.mcs = rate.mcs;
+	station->status.rate.streams = rate.streams;
 }
 
 /**
@@ -437,7 +422,8 @@ void airsim_uplink_heard(struct airsim_radio *radio,
 	if (!ppdu->tb && ppdu->rate.format >= AIRSIM_HT)
 		status->rate = ppdu->rate;
 	/* Rate control has no rates of HE, and learns nothing from HE TB PPDUs. */
-	if (!station->settings.rate_fixed && status->rate.streams)
+	if ((!station->settings.rate_fixed || station->settings.rate_ideal) &&
+	    status->rate.streams)
 		airsim_uplink_adapt(radio, station);
 	if (!ppdu->tb)
 		airsim_uplink_request(radio, station->emission.end_ns, true);
