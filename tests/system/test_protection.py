@@ -2,7 +2,8 @@
 """Protection near stations of older standards: RTS and CTS, or a CTS to the sender itself."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -93,6 +94,16 @@ class Cts:
     sent: Transmission
     address: str
     reserved_until_ns: int
+
+
+def data_frames(path: Path, sender: str) -> Iterator[tuple[int, int]]:
+    """Frame control and sequence number of the QoS Data frames of a sender."""
+    for packet in read_packets(path):
+        (length,) = struct.unpack_from("<H", packet.data, 2)
+        (control,) = struct.unpack_from("<H", packet.data, length)
+        if control & 0xFC == 0x88 and packet.data[length + 10 : length + 16].hex(":") == sender:
+            (sequence,) = struct.unpack_from("<H", packet.data, length + 22)
+            yield control, sequence >> 4
 
 
 def cts_frames(path: Path) -> list[Cts]:
@@ -235,6 +246,27 @@ def test_the_rts_threshold_means_rts(measured: Measured) -> None:
     sample, _ = measured(mixed("sta"), [("ap", "sta")], 1, SELF, threshold)
     ap = sample.nodes["ap"]
     assert ap["rts_sent"] > 100 > 20 > ap["cts_to_self_sent"]
+
+
+def test_only_what_has_been_on_the_air_is_a_retry(measured: Measured) -> None:
+    """With 30% of RTS, CTS and BlockAcks lost, MPDUs wait for a CTS or are sent again."""
+    lossy = "".join(
+        f"must airsim radio set {radio} response_error_ppm 300000\n" for radio in (0, 1)
+    )
+    threshold = "must node ap iw phy phy0 set rts 500\n"
+    cells = [Cell("ap", ["sta"], HT)]
+    sample, path = measured(cells, [("ap", "sta")], 1, "", lossy + threshold, captured=True)
+    # The first frame may have been sent before the capture began.
+    first, *frames = data_frames(path, radio_mac(0))
+    recent = deque([first[1]], maxlen=512)
+    counts = Counter[tuple[bool, bool]]()
+    for control, number in frames:
+        counts[number in recent, bool(control & 0x0800)] += 1
+        recent.append(number)
+    ap = sample.nodes["ap"]
+    print(f"{counts}; {ap['rts_sent']} RTS, {ap['ppdus']} PPDUs, {ap['retries']} retries")
+    assert set(counts) == {(False, False), (True, True)}
+    assert ap["rts_sent"] > 1.3 * ap["ppdus"] and min(counts.values()) > 50
 
 
 def test_without_old_stations_the_setting_has_no_effect(measured: Measured) -> None:

@@ -164,8 +164,7 @@ METRICS: Mapping[str, Metric] = {
     ),
     "tx_retries": Metric(
         "MPDUs",
-        "attempts to send an MPDU after its first one, in both directions; an RTS without a CTS is "
-        "an attempt of every MPDU of the PPDU",
+        "retransmissions of MPDUs, in both directions",
     ),
     "tx_drops": Metric("MPDUs", "MPDUs that the radios dropped after their last attempt"),
     "collisions": Metric(

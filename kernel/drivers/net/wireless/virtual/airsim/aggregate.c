@@ -724,8 +724,7 @@ static void airsim_ppdu_complete(struct airsim_radio *radio)
 	airsim_ppdu_finish_lengths(ppdu);
 	ppdu->response = airsim_expected_response(ppdu);
 	for (i = 0; i < ppdu->count; i++)
-		if (airsim_mpdu(ppdu->mpdu[i])->attempts++)
-			radio->count.retries++;
+		airsim_mpdu(ppdu->mpdu[i])->attempts++;
 }
 
 /**

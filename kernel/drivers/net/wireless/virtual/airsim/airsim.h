@@ -97,6 +97,7 @@ struct airsim_counters {
 /**
  * struct airsim_mpdu - driver state of an MPDU, in its skb's driver data
  * @attempts: exchanges that have tried to send it
+ * @sent: it has been on the air
  * @received: its receiver has received it
  * @first_of_ppdu: first MPDU of a PPDU that was built ahead
  * @crypto_octets: what the radio's encryption adds to it on the air: header and
@@ -104,6 +105,7 @@ struct airsim_counters {
  */
 struct airsim_mpdu {
 	u8 attempts;
+	bool sent;
 	bool received;
 	bool first_of_ppdu;
 	u8 crypto_octets;

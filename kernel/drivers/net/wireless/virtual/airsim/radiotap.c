@@ -315,10 +315,13 @@ airsim_radiotap_vendor(const struct airsim_radio *radio, unsigned int index,
 	bool collided = emission->collided;
 
 	if (emission->frame == AIRSIM_PPDU) {
+		const struct ieee80211_hdr *hdr =
+			(const void *)ppdu->mpdu[index]->data;
+
 		vendor.mpdus = min(ppdu->count, 255);
 		vendor.index = index;
 		vendor.function = ppdu->ac;
-		if (airsim_mpdu(ppdu->mpdu[index])->attempts > 1)
+		if (ieee80211_has_retry(hdr->frame_control))
 			vendor.flags |= VENDOR_RETRY;
 		collided = !received && airsim_is_collided(emission);
 	} else if (emission->frame == AIRSIM_RTS ||

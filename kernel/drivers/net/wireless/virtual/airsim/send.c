@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sends PPDUs, and counts the airtime of what was sent. */
+#include <linux/ieee80211.h>
 #include <linux/math64.h>
 #include "airsim.h"
 
@@ -37,6 +38,24 @@ static void airsim_set_mpdu_ends(struct airsim_ppdu *ppdu, u64 start_ns)
 	}
 }
 
+/* An RTS without a CTS is no transmission of the MPDUs (9.2.4.1.6). */
+static void airsim_mark_retries(struct airsim_radio *radio)
+{
+	struct airsim_ppdu *ppdu = &radio->ppdu;
+	int i;
+
+	for (i = 0; i < ppdu->count; i++) {
+		struct ieee80211_hdr *hdr = (void *)ppdu->mpdu[i]->data;
+		struct airsim_mpdu *mpdu = airsim_mpdu(ppdu->mpdu[i]);
+
+		if (mpdu->sent) {
+			hdr->frame_control |= cpu_to_le16(IEEE80211_FCTL_RETRY);
+			radio->count.retries++;
+		}
+		mpdu->sent = true;
+	}
+}
+
 /**
  * airsim_send_ppdu - send the PPDU of a radio
  * @radio: the radio; the medium is locked; its @emission has the end of the PPDU
@@ -56,6 +75,7 @@ void airsim_send_ppdu(struct airsim_radio *radio, struct airsim_radio *to,
 	emission->start_ns = now_ns;
 	emission->trigger = ppdu->tb ? to->uplink.number : 0;
 	airsim_set_mpdu_ends(ppdu, now_ns);
+	airsim_mark_retries(radio);
 	ppdu->next = 0;
 	ppdu->arrived = 0;
 	ppdu->reference = ++airsim_medium.reference;

@@ -64,14 +64,12 @@ static void airsim_mpdu_requeue(struct sk_buff *skb,
 				struct sk_buff_head *origin)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
-	struct ieee80211_hdr *hdr = (void *)skb->data;
 	int i;
 
 	if (info->flags & IEEE80211_TX_CTL_AMPDU)
 		for (i = 0; i < IEEE80211_TX_MAX_RATES; i++)
 			info->control.rates[i].idx = -1;
 	info->flags &= ~IEEE80211_TX_CTL_RATE_CTRL_PROBE;
-	hdr->frame_control |= cpu_to_le16(IEEE80211_FCTL_RETRY);
 	__skb_queue_head(origin, skb);
 }
 
