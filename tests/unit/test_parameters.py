@@ -92,7 +92,6 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "transfer_size",
             "10000B is not allowed with workload request_response; allowed: none",
         ),
-        ({"workload": "transfer"}, "workload", "transfer needs transfer_size, as in 100000B"),
         ({**FILES, "exchanges": 10}, "exchanges", "with workload transfer"),
         ({**FILES, "protocol": "udp"}, "protocol", "allowed: tcp"),
         ({**FILES, "flows": 2}, "flows", "allowed: 1"),
@@ -178,6 +177,7 @@ def test_conflicts_are_reported_with_allowed_values(
 @pytest.mark.parametrize(
     ("values", "name", "message"),
     [
+        ({"workload": "transfer"}, "workload", "transfer needs transfer_size, as in 100000B"),
         ({"ack_filter": "multicast"}, "ack_filter", "allowed: direction upload"),
         (
             {"ack_filter": "shape", "ack_filter_rate": "1Mbit", "ack_filter_at": "router"},

@@ -192,3 +192,13 @@ def test_a_change_without_effect_has_no_job_to_wait_for(tmp_path: Path) -> None:
     for change, has_job in (("legacy_rate: 24Mbit", False), ("mcs: 3", True)):
         [case] = changed(tmp_path, old, new % change).cases()
         assert ("events" in shell.text(plan(testbed_of(case)))) is has_job
+
+
+def test_each_flow_can_have_its_own_command(tmp_path: Path) -> None:
+    text = SMALL.replace("duration: 5s}", "duration: 5s, workload: command}")
+    flow = "{from: near, to: laptop, start: 1s, duration: 4s}"
+    with pytest.raises(InputError, match=r"16: flows\[0\]\.workload: command needs command, as in"):
+        load(write(tmp_path, text.replace(flow, "{from: near, to: laptop}"))).cases()
+    given = text.replace(flow, "{from: near, to: laptop, command: id}")
+    [case] = load(write(tmp_path, given)).cases()
+    assert case.network is not None and case.network.flows[0].command == "id"

@@ -168,7 +168,7 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
     """Problems of a station with its access point."""
     station = network.of_node(name, parameters)
     access_point = network.of_node(network.topology.stations[name].access_point, parameters)
-    if any(text for _, text in station.incomplete()):
+    if any(text for _, text in station.missing_place()):
         yield (
             "error_model snr needs a position here, or one of snr, distance, walk: here, at its "
             "access point or in parameters"
@@ -300,6 +300,8 @@ def _traffic(
     if problem := _conflict(sender, flow.overrides(), at):
         return problem
     settings = sender.override(flow.overrides())
+    for name, text in settings.missing_traffic():
+        return Problem((*at, name), text)
     if settings.protocol == "udp":
         if flow.rate_bps is None and settings.udp_rate_bps is None:
             return Problem((*at, "protocol"), "udp needs a rate, such as 5Mbit")

@@ -114,7 +114,8 @@ class Parameters(
 
     def misfits(self) -> Iterator[Conflict]:
         """Conflicts with the default topology."""
-        yield from self.incomplete()
+        yield from self.missing_place()
+        yield from self.missing_traffic()
         yield from self.misplaced()
         if self.protocol == "udp" and self.ack_policy != "default":
             given = "protocol udp, which has no ACKs"

@@ -59,8 +59,8 @@ class Air(Errors, Propagation, Radio, Bss):
         yield from self._aggregation(standard)
         yield from self._errors()
 
-    def incomplete(self) -> Iterator[Conflict]:
-        """Missing parameters that only stations of a custom topology may provide."""
+    def missing_place(self) -> Iterator[Conflict]:
+        """A missing parameter that stations of a custom topology may provide."""
         if self.error_model == "snr" and not any(self._places().values()):
             yield Conflict("error_model", f"snr needs one of {listed(self._places())}")
 

@@ -136,6 +136,9 @@ class Workload(Traffic, Stations):
     def own_conflicts(self) -> Iterator[Conflict]:
         if self.direction == "both" and self.workload != "bulk":
             yield not_with("direction", "both", f"workload {self.workload}", "download upload")
+
+    def missing_traffic(self) -> Iterator[Conflict]:
+        """A missing parameter that flows of a custom topology may provide."""
         if self.workload == "command" and self.command is None:
             yield Conflict("workload", "command needs command, as in ping -c 3 $AIRTCP_SENDER")
         if self.workload == "transfer" and self.transfer_size_bytes is None:
