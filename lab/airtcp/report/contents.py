@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from airtcp.experiment.figures import MetricFigure
-from airtcp.report import declared, finding, inside, overview, question, timeline
+from airtcp.report import declared, finding, inside, overview, positions, question, timeline
 from airtcp.report.inside import Inside
 from airtcp.report.model import Results
 from airtcp.report.plot import Plot
@@ -34,12 +34,15 @@ class Contents:
     timelines: Sequence[Plot]
     timeline_notes: Sequence[str]
     inside: Sequence[Inside]
+    map: Plot | None
 
     @property
     def plots(self) -> Iterator[Plot]:
         yield from (*self.declared, *self.overview, *self.timelines)
         for condition in self.inside:
             yield from condition.plots
+        if self.map:
+            yield self.map
 
 
 def describe(
@@ -65,6 +68,7 @@ def describe(
         timelines=timelines,
         timeline_notes=timeline_notes,
         inside=list(_inside(results, count)),
+        map=positions.plot(results),
     )
 
 

@@ -268,7 +268,10 @@ class Labels(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Axes with marks, drawn in order. row, column: its place in the figure."""
+    """Axes with marks, drawn in order.
+
+    row, column: its place in the figure. to_scale: x and y keep the same scale on the page.
+    """
 
     x: Axis
     y: Axis
@@ -276,6 +279,7 @@ class Panel:
     title: str = ""
     row: int = 0
     column: int = 0
+    to_scale: bool = False
 
 
 @dataclass(frozen=True)

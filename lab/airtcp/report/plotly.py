@@ -59,6 +59,8 @@ def document(figure: Figure) -> dict[str, Any]:
         for letter, axis in (("x", panel.x), ("y", panel.y)):
             matches = number > 1 and letter in figure.shared
             layout[f"{letter}axis{ref}"] = _axis(axis, letter if matches else "")
+        if panel.to_scale:
+            layout[f"yaxis{ref}"]["scaleanchor"] = f"x{ref}"
         if panel.title:
             layout.setdefault("annotations", []).append(_title(panel.title, ref))
     layout |= {
