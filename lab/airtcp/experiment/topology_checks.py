@@ -125,26 +125,24 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 f"{value} is not allowed with a topology; allowed: {default}",
             )
             return
-    if misplaced := list(_positions(network, parameters)):
-        yield from misplaced
+    topology = network.topology
+    at = {name: ("topology", str(topology.group(name)), name) for name in topology.names}
+    found = list(_positions(network, parameters)) or [
+        problem
+        for name in topology.names
+        if (problem := _conflict(parameters, network.own(name), at[name]))
+    ]
+    if found:
+        yield from found
         return
-    conflicts = False
-    for name in network.topology.names:
-        at = ("topology", str(network.topology.group(name)), name)
-        if problem := _conflict(parameters, network.own(name), at):
-            yield problem
-            conflicts = True
-    if conflicts:
-        return
-    accesses = {_access(network, name, parameters) for name in network.topology.stations}
+    accesses = {_access(network, name, parameters) for name in topology.stations}
     if "air" in parameters.capture and "wifi" not in accesses:
         text = "air is not allowed without a station that has a radio; allowed: server station"
         yield Problem(("parameters", "capture"), text)
-    for name in network.topology.stations:
-        at = ("topology", "stations", name)
-        yield from (Problem(at, text) for text in _joined(network, name, parameters))
+    for name in topology.stations:
+        yield from (Problem(at[name], text) for text in _joined(network, name, parameters))
     for name in network.roaming:
-        key = ("topology", "stations", name, "roam_below")
+        key = (*at[name], "roam_below")
         yield from (Problem(key, text) for text in _roams(network, name, parameters))
 
 
