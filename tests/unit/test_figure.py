@@ -2,14 +2,18 @@
 """Figures as data: what marks show, limits of axes, and the table of values."""
 
 import math
+from pathlib import Path
+from typing import get_args
 
 import numpy
 import pytest
 
+from airtcp.report import mpl, pen
 from airtcp.report.figure import (
     MOST_POINTS,
     Axis,
     Bars,
+    Dash,
     Figure,
     Line,
     Mark,
@@ -120,3 +124,11 @@ def test_a_long_table_is_thinned_with_a_note() -> None:
 def test_a_figure_without_values_has_no_table() -> None:
     marks: list[Mark] = [Rule(axis="x", at=1, colour="ink")]
     assert data_table(Figure([Panel(Axis(), Axis(), marks)], height_in=2)) is None
+
+
+def test_all_renderers_know_every_dash() -> None:
+    dashes = get_args(Dash)
+    assert len({pen._DASHES[dash] for dash in dashes}) == len(dashes) == len(pen._DASHES)
+    assert len({mpl._DASHES[dash] for dash in dashes}) == len(dashes)
+    script = (Path(pen.__file__).parent / "templates" / "plots.js").read_text()
+    assert all(f"{dash}: " in script for dash in dashes)

@@ -23,7 +23,7 @@ PAGE_IN = 7.16  # both columns
 MOST_POINTS = 2000
 
 Floats = NDArray[numpy.float64]
-Dash = Literal["solid", "dash", "dot", "dashdot"]
+Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 
 
 def floats(values: Iterable[float | None]) -> Floats:

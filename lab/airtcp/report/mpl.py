@@ -22,6 +22,7 @@ from airtcp.report.figure import (
     Axis,
     Bars,
     Box,
+    Dash,
     Entry,
     Figure,
     Floats,
@@ -40,7 +41,15 @@ from airtcp.report.labels import Area
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 
-_DASHES = {None: "none", "solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+_DASHES: Mapping[Dash | None, Any] = {
+    None: "none",
+    "solid": "-",
+    "dash": "--",
+    "dot": ":",
+    "dashdot": "-.",
+    "longdash": (0, (9, 1.6)),
+    "longdashdot": (0, (9, 1.6, 1, 1.6, 1, 1.6)),
+}
 _WHISKERS: Mapping[str, Mapping[str, Any]] = {
     "capped": {"capsize": 1.8, "elinewidth": 0.8, "capthick": 0.8},
     "thin": {"capsize": 0, "elinewidth": 0.5, "alpha": 0.6},

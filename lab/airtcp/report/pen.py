@@ -22,6 +22,8 @@ _DASHES: Mapping[Dash, tuple[float, ...]] = {
     "dash": (3.7, 1.6),
     "dot": (1, 1.65),
     "dashdot": (6.4, 1.6, 1, 1.6),
+    "longdash": (9, 1.6),
+    "longdashdot": (9, 1.6, 1, 1.6, 1, 1.6),
 }
 _BASELINE = 0.35  # from the middle of a line of text, in font sizes
 

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from airtcp.experiment.casenames import words
 from airtcp.experiment.figures import MetricFigure, TimeFigure
@@ -26,7 +27,7 @@ from airtcp.report.palette import POLICY_COLOURS, policy_role
 
 # One for each line, or for each metric if there are several; colours repeat sooner.
 LINE_MARKERS: Sequence[Name] = [name for name, marker in MARKERS.items() if not marker.is_thin]
-DASHES: Sequence[Dash] = ("solid", "dash", "dot", "dashdot")
+DASHES: Sequence[Dash] = get_args(Dash)
 
 # Panels in a row, and the height of each with its share of the axes' labels.
 _MOST_COLUMNS = 3

@@ -312,7 +312,10 @@ function swatch({ kind, color, dash, path, hollow }) {
     svg.append(made("rect", { x: -8, y: -5, width: 16, height: 10, rx: 2, fill: paint }));
   }
   if (dash) {
-    const dashes = { solid: "none", dash: "5 3", dot: "2 2", dashdot: "5 2 1.5 2" }[dash];
+    const dashes = {
+      solid: "none", dash: "5 3", dot: "2 2", dashdot: "5 2 1.5 2",
+      longdash: "9 3", longdashdot: "7 2 1.5 2 1.5 2",
+    }[dash];
     svg.append(made("line", {
       x1: -12, x2: 12, stroke: paint, "stroke-width": 2, "stroke-dasharray": dashes,
     }));
