@@ -68,6 +68,12 @@ class Propagation(Place, ErrorModel):
         decades = math.log10(max(1.0, distance_m))
         return TX_POWER_DBM - _REFERENCE_LOSS_DB - 10 * self.path_loss_exponent * decades
 
+    @property
+    def range_m(self) -> float:
+        """How far away radios hear each other: where a signal is as weak as the CCA threshold."""
+        spare_db = self.received_dbm(1) - self.cca_threshold_dbm
+        return float(10 ** (spare_db / 10 / self.path_loss_exponent))
+
 
 class Errors(Section):
     """Errors of frames that a radio receives. They may change during a run."""

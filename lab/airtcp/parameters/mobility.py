@@ -72,8 +72,6 @@ def _velocity_m_per_s(here: Point, there: Point) -> tuple[float, float]:
 
 
 def _read_position(value: object) -> Position:
-    if isinstance(value, Position):
-        return value
     given = str(value)
     if not re.fullmatch(_POSITION, given.strip()):
         raise ValueError(f"{given!r} is not a position, as in 40m or 40m/20m")

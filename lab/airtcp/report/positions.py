@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 
-from airtcp.parameters import Parameters
 from airtcp.parameters.mobility import Position
 from airtcp.report.figure import (
     COLUMN_IN,
@@ -46,7 +45,7 @@ def plot(results: Results) -> Plot | None:
     paths = _paths(testbed)
     if not paths:
         return None
-    ranges = sorted({_range_m(run.settings) for run in runs})
+    ranges = sorted({run.settings.range_m for run in runs})
     reach = " or ".join(f"{each:.3g}" for each in ranges)
     return Plot(
         "map",
@@ -63,7 +62,7 @@ def plot(results: Results) -> Plot | None:
 
 def figure(testbed: Testbed, paths: dict[str, Sequence[Position]]) -> Figure:
     """The map to scale, as far as its longer side allows."""
-    width_in, height_in, x_m, y_m = _frame([each for path in paths.values() for each in path])
+    height_in, x_m, y_m = _frame([each for path in paths.values() for each in path])
     kinds = {node.name: node.kind for node in testbed.nodes}
     marks: list[Mark] = []
     for name, path in paths.items():
@@ -80,8 +79,7 @@ def figure(testbed: Testbed, paths: dict[str, Sequence[Position]]) -> Figure:
     return Figure(
         [Panel(Axis("x", "m", x_m), Axis("y", "m", y_m), marks, to_scale=True)],
         height_in,
-        width_in,
-        Legend([Entry(name, _STYLES[name]) for name in order], columns=len(order)),
+        legend=Legend([Entry(name, _STYLES[name]) for name in order], columns=len(order)),
     )
 
 
@@ -109,16 +107,10 @@ def _paths(testbed: Testbed) -> dict[str, Sequence[Position]]:
     return paths
 
 
-def _range_m(parameters: Parameters) -> float:
-    """How far away radios hear each other."""
-    spare_db = parameters.received_dbm(1) - parameters.cca_threshold_dbm
-    return float(10 ** (spare_db / 10 / parameters.path_loss_exponent))
-
-
 def _frame(
     positions: Sequence[Position],
-) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
-    """Width and height in inches, and the limits of x and y in metres, of the same scale."""
+) -> tuple[float, tuple[float, float], tuple[float, float]]:
+    """The height in inches, and the limits of x and y in metres, of the same scale."""
     x_m, y_m = zip(*positions, strict=True)
     longer_m = max(max(x_m) - min(x_m), max(y_m) - min(y_m), _LEAST_M)
     margin_m = _MARGIN * longer_m
@@ -131,4 +123,4 @@ def _frame(
         (middle - m_per_in * side_in / 2, middle + m_per_in * side_in / 2)
         for middle, side_in in zip(middles, (panel_in, height_in), strict=True)
     ]
-    return COLUMN_IN, height_in + _BELOW_IN, limits[0], limits[1]
+    return height_in + _BELOW_IN, limits[0], limits[1]
