@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The processes in which a thread of a cluster's worker executes runs."""
 
+import os
 import pickle
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import wait_until
+from waiting import TIMEOUT_S, wait_until
 
 from airtcp.sweep import clusterworker
 
@@ -44,6 +45,18 @@ def test_runs_end_with_a_killed_worker() -> None:
         worker.kill()
     for pid in (server, run):
         wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), f"{pid} still runs")  # type: ignore[misc]
+
+
+def test_a_signal_during_the_fork_ends_the_server_and_the_run() -> None:
+    kill = "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), 15))"
+    code = INSTEAD.format("time.sleep(600)").replace("j.main()", f"{kill}; j.main()")
+    command = [sys.executable, "-P", "-c", code]
+    given = pickle.dumps(os.getpid()) + pickle.dumps(None)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        try:  # the run inherits standard output
+            assert server.communicate(given, timeout=TIMEOUT_S)[0] == b""
+        finally:
+            server.kill()
 
 
 def test_a_server_survives_a_run_that_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

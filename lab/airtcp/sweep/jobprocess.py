@@ -14,6 +14,7 @@ import sys
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from airtcp import atomicfile, interrupts
 from airtcp.backends.guesttools import GuestTools
@@ -99,23 +100,29 @@ def _forked(given: JobInput) -> tuple[int, bytes]:
     """Execute a run in another process; returns its exit code and the pickled answer."""
     server = os.getpid()
     receiver, sender = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
+    with interrupts.held():  # Python ignores what is raised while it handles a fork
+        pid = os.fork()
+        if pid == 0:
             os.close(receiver)
-            with interrupts.exits_silently(), os.fdopen(sender, "wb") as answer:
-                end_with(server)
-                pickle.dump(_do(given), answer)
-                answer.flush()
-                interrupts.at_end_of_child()
-                code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
+            _execute(given, server, sender)
     os.close(sender)
     with os.fdopen(receiver, "rb") as file:
         content = file.read()
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status), content
+
+
+def _execute(given: JobInput, server: int, sender: int) -> NoReturn:
+    """Execute a run in this process, write the answer to the pipe and end."""
+    code = 1
+    try:
+        with interrupts.exits_silently(), os.fdopen(sender, "wb") as answer:
+            end_with(server)
+            pickle.dump(_do(given), answer)
+            answer.flush()
+            interrupts.at_end_of_child()
+            code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
