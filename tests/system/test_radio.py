@@ -196,23 +196,24 @@ def test_starts_of_mpdus_have_the_spacing_of_the_receiver(guest_run: Run, spacin
     assert packets * 800 / 1e6 == pytest.approx(expected, rel=0.01)
 
 
-def test_preset_has_the_mpdu_spacing_of_its_driver(guest_run: Run) -> None:
+def test_presets_have_the_values_of_their_drivers(guest_run: Run) -> None:
     radios = {
-        "preset ar9580": "8000",
-        "preset qca6178": "8000",
-        "preset qca6178 mpdu_spacing_ns 500": "500",
-        "standard 802.11n width_mhz 40 ba_window 64": "8000",
-        "standard 802.11ac ba_window 64": "0",
-        "preset generic": "0",
+        "preset ar9580": {"mpdu_spacing_ns 8000", "retry_limit 31"},
+        "preset ar9271": {"mpdu_spacing_ns 8000", "retry_limit 11"},
+        "preset qca6178": {"mpdu_spacing_ns 8000", "retry_limit 7"},
+        "preset qca6178 mpdu_spacing_ns 500": {"mpdu_spacing_ns 500"},
+        "standard 802.11n width_mhz 40 ba_window 64": {"mpdu_spacing_ns 8000"},
+        "standard 802.11ac ba_window 64": {"mpdu_spacing_ns 0"},
+        "preset generic": {"mpdu_spacing_ns 0", "retry_limit 7"},
     }
     lines = "".join(
         f"must airsim radio add {keys} >/dev/null\nairsim radio show {number} >radio-{number}\n"
         for number, keys in enumerate(radios, start=2)
     )
     directory = guest_run(lines)
-    for number, (keys, spacing_ns) in enumerate(radios.items(), start=2):
+    for number, (keys, expected) in enumerate(radios.items(), start=2):
         shown = (directory / f"radio-{number}").read_text().splitlines()
-        assert f"mpdu_spacing_ns {spacing_ns}" in shown, keys
+        assert expected <= set(shown), keys
 
 
 @dataclass(frozen=True)
@@ -289,6 +290,17 @@ def test_lost_block_ack_is_requested_or_all_mpdus_are_repeated(guest_run: Run) -
     assert bar_off.nodes["sta"]["received"] > 1.08 * bar_off.nodes["sta"]["packets"]
     assert bar_off.nodes["ap"]["acked"] == pytest.approx(bar_off.nodes["sta"]["packets"], rel=0.005)
     assert mbps(bar_on) > mbps(bar_off)
+
+
+def test_mpdus_are_dropped_at_the_retry_limit(guest_run: Run) -> None:
+    def dropped(limit: int) -> float:
+        keys = f"retry_limit {limit} mpdu_error_ppm 400000"
+        ap = counted(guest_run(saturated(3), keys=keys, name=str(limit))).nodes["ap"]
+        return ap["dropped_retries"] / (ap["dropped_retries"] + ap["acked"])
+
+    assert dropped(2) == pytest.approx(0.4**2, rel=0.05)
+    assert dropped(4) == pytest.approx(0.4**4, rel=0.1)
+    assert dropped(31) == 0
 
 
 def test_losses_come_in_bursts(guest_run: Run) -> None:

@@ -119,6 +119,13 @@ def test_protection_is_passed_if_given() -> None:
         keys(protection="cts")
 
 
+def test_retry_limit_is_passed_if_given() -> None:
+    assert keys(preset="ar9580", retry_limit=7)["retry_limit"] == "7"
+    assert "retry_limit" not in keys(preset="ar9580")
+    with pytest.raises(ValidationError, match="1 to 31 or 'preset'"):
+        keys(retry_limit=32)
+
+
 def test_completion_and_hardware_queues_are_passed_if_given() -> None:
     arguments = keys(preset="ar9580", formed_singles=8, completion="300us")
     assert arguments["formed_singles"] == "8" and arguments["completion_us"] == "300"

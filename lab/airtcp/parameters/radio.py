@@ -130,6 +130,12 @@ class Radio(DataRate):
         PRESET,
         "after a lost BlockAck: send a BlockAckReq (on), or retransmit the MPDUs (off)",
     )
+    retry_limit: Annotated[int | None, count(1, 31, PRESET), RadioKey("retry_limit")] = parameter(
+        "retry_limit",
+        None,
+        "attempts to send an MPDU of a BlockAck session, after which it is dropped; all other "
+        "frames: 7 (mac80211's default)",
+    )
     formed_ppdus: Annotated[int | None, count(0, 8, PRESET), RadioKey("formed_ppdus")] = parameter(
         "formed_ppdus",
         None,

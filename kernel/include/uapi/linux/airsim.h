@@ -75,6 +75,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_AMPDU_DURATION_US: maximum duration of a PPDU
  * @AIRSIM_ATTR_BAR: after a missing BlockAck, send a BlockAckReq rather than
  *	the MPDUs again
+ * @AIRSIM_ATTR_RETRY_LIMIT: attempts to send an MPDU of a BlockAck session,
+ *	after which it is dropped; struct ieee80211_tx_rate counts up to 31
  * @AIRSIM_ATTR_PROTECTION: how the radio protects its PPDUs near stations that
  *	cannot decode them
  * @AIRSIM_ATTR_FORMED_PPDUS: maximum PPDUs of an access category that are built
@@ -206,6 +208,7 @@ enum airsim_attr {
 	AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB,
 	AIRSIM_ATTR_CCA_THRESHOLD_MDBM,
 	AIRSIM_ATTR_RATE_IDEAL,
+	AIRSIM_ATTR_RETRY_LIMIT,
 	__AIRSIM_ATTR_MAX,
 };
 
@@ -247,6 +250,7 @@ enum airsim_attr {
 	INT(AMPDU_DURATION_US, ampdu_duration_us, u32, 100, AIRSIM_MAX_PPDU_US, \
 	    AIRSIM_MAX_PPDU_US) \
 	BOOL(BAR, bar, 1) \
+	INT(RETRY_LIMIT, retry_limit, u8, 1, 31, 7) \
 	ENUM(PROTECTION, protection, airsim_protection, \
 	     AIRSIM_PROTECTION_RTS_CTS, "rts-cts", "cts-to-self") \
 	INT(FORMED_PPDUS, formed_ppdus, u32, 0, 8, 0) \

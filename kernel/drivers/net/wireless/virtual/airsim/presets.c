@@ -32,9 +32,10 @@
  * ath_lookup_rate(); its uplink aggregates have 32 packets (figure 8), which is
  * half the BlockAck window in ath_tx_form_aggr(). If no BlockAck is received,
  * ath_tx_complete_aggr() requeues the whole aggregate; it calls ath_send_bar()
- * only for MPDUs that it drops. ath_txq_schedule() forms aggregates while the
- * hardware has fewer than ATH_AGGR_MIN_QDEPTH (2). ath9k_cmn_setup_ht_cap(),
- * also used by ath9k_htc, requires 8 us between the starts of MPDUs.
+ * only for MPDUs that it drops, after ATH_MAX_SW_RETRIES (30) retries.
+ * ath_txq_schedule() forms aggregates while the hardware has fewer than
+ * ATH_AGGR_MIN_QDEPTH (2). ath9k_cmn_setup_ht_cap(), also used by ath9k_htc,
+ * requires 8 us between the starts of MPDUs.
  */
 #define ATH9K_SETTINGS { \
 	DEFAULTS, \
@@ -42,6 +43,7 @@
 	.ampdu_octets = 65535, \
 	.ampdu_duration_us = 4000, \
 	.bar = false, \
+	.retry_limit = 31, \
 	.formed_ppdus = 2, \
 }
 
@@ -60,7 +62,8 @@ static const struct airsim_preset airsim_presets[] = {
 		 * are in flight, so its TXQs are drained at once. The firmware
 		 * (open-ath9k-htc-firmware, if_owl.c) aggregates at most 17
 		 * packets or 4 ms: ath_tgt_tx_form_aggr(), ath_lookup_rate().
-		 * It retransmits like ath9k: ath_tx_comp_aggr_error().
+		 * It retransmits like ath9k, but an MPDU at most OWLMAX_RETRIES
+		 * (10) times: ath_tx_comp_aggr_error(), ath_tx_retry_subframe().
 		 */
 		.name = "ar9271",
 		.hardware = {
@@ -78,6 +81,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.ampdu_octets = 65535,
 			.ampdu_duration_us = 4000,
 			.bar = false,
+			.retry_limit = 11,
 			.fifo_mpdus = 246,
 		},
 	},
@@ -180,6 +184,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.ampdu_octets = 32767,
 			.ampdu_duration_us = 4000,
 			.bar = false,
+			.retry_limit = 31,
 			.formed_ppdus = 2,
 			.rx_delivery = AIRSIM_RX_DELIVERY_COALESCED,
 			.coalesce_mpdus = 256,

@@ -149,19 +149,13 @@ static const struct airsim_radio *airsim_radio_of(const struct ieee80211_sta *st
 	return NULL;
 }
 
-/* The rate that was set for data to a station, or that for all. */
+/* The rate that was set for data to another radio, or that for all. */
 static const struct airsim_rate *
-airsim_fixed_rate(const struct airsim_radio *radio,
-		  const struct ieee80211_sta *sta)
+airsim_fixed_rate(struct airsim_radio *radio, const struct airsim_radio *to)
 {
 	const struct airsim_link_rate *given;
-	const struct airsim_radio *to;
 
-	if (xa_empty(&radio->link_rates) || !sta)
-		return &radio->settings.rate;
-	to = airsim_radio_of(sta);
-	given = to ? xa_load((struct xarray *)&radio->link_rates, to->index) :
-		     NULL;
+	given = to ? xa_load(&radio->link_rates, to->index) : NULL;
 	return given ? &given->rate : &radio->settings.rate;
 }
 
@@ -196,6 +190,7 @@ static s32 airsim_snr_at(const struct airsim_radio *to,
 
 /* Of the rates up to the given one, the best at the SNR of the station. */
 static void airsim_rate_adapt(const struct airsim_radio *radio,
+			      const struct airsim_radio *to,
 			      const struct ieee80211_sta *sta,
 			      struct airsim_rate *rate)
 {
@@ -215,8 +210,7 @@ static void airsim_rate_adapt(const struct airsim_radio *radio,
 	else
 		rate->gi_ns = max_t(u16, rate->gi_ns, 800);
 	airsim_best_rate(rate, streams,
-			 airsim_snr_at(airsim_radio_of(sta), radio,
-				       rate->width_mhz));
+			 airsim_snr_at(to, radio, rate->width_mhz));
 }
 
 /*
@@ -227,11 +221,15 @@ static void airsim_rate_read_fixed(struct airsim_radio *radio,
 				   const struct ieee80211_sta *sta,
 				   struct airsim_rate *rate)
 {
+	bool ideal = sta && radio->settings.rate_ideal;
 	u16 basic = airsim_basic_rates(radio);
+	const struct airsim_radio *to = NULL;
 
-	*rate = *airsim_fixed_rate(radio, sta);
-	if (sta && radio->settings.rate_ideal)
-		airsim_rate_adapt(radio, sta, rate);
+	if (ideal || (sta && !xa_empty(&radio->link_rates)))
+		to = airsim_radio_of(sta);
+	*rate = *airsim_fixed_rate(radio, to);
+	if (ideal)
+		return airsim_rate_adapt(radio, to, sta, rate);
 	if (sta && airsim_sta_supports(radio, sta, rate))
 		return;
 	basic >>= airsim_first_rate(airsim_band(radio));

@@ -144,10 +144,19 @@ static void airsim_request_bar(struct sk_buff *skb, bool *requested)
 	*requested = true;
 }
 
+/* In a BlockAck session drivers have limits of their own. */
+static bool airsim_mpdu_may_retry(const struct airsim_radio *radio,
+				  struct sk_buff *skb)
+{
+	u8 limit = IEEE80211_SKB_CB(skb)->flags & IEEE80211_TX_CTL_AMPDU ?
+		   radio->settings.retry_limit : airsim_retry_limit(radio);
+
+	return airsim_mpdu(skb)->attempts < limit;
+}
+
 static void airsim_settle_mpdus(struct airsim_radio *radio,
 				struct sk_buff_head *done, bool answered)
 {
-	u8 retry_limit = airsim_retry_limit(radio);
 	struct airsim_report *report = &airsim_medium.report;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	struct sk_buff_head *origin = NULL;
@@ -165,7 +174,7 @@ static void airsim_settle_mpdus(struct airsim_radio *radio,
 			     (answered && mpdu->received);
 
 		report->acked += acked;
-		if (!acked && origin && mpdu->attempts < retry_limit) {
+		if (!acked && origin && airsim_mpdu_may_retry(radio, skb)) {
 			airsim_mpdu_requeue(skb, origin);
 			continue;
 		}
