@@ -116,10 +116,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=V1,V2",
         action="append",
         default=[],
-        help="set a parameter to these values; several values make it a factor. The cases are the "
-        "combinations of all factors that are set, and of the policies. A single value of "
+        help="set a parameter to these values; several values make it a factor. In place of the "
+        "experiment's design, the cases are all combinations of these values and of its policies. "
+        "A single value of "
         + ", ".join(sorted(OBSERVATION))
-        + " changes how runs are observed and keeps the cases; measured values may change slightly",
+        + " only changes how runs are observed and keeps the design; measured values may change "
+        "slightly",
     )
     complete_with(setting, _parameters)
     parser.add_argument("--duration", metavar="D", help="short for --set duration=D")

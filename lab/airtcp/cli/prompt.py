@@ -44,7 +44,7 @@ def add(verbs: Verbs) -> None:
         description=(
             "Boot the network of the first case and run a command in a node, in virtual time. "
             "Standard input, unless it is a terminal, output and exit code are those of the "
-            "command. It runs as root of the guest, and sees the files of this machine read-only, "
+            "command. It runs as root in the guest, and sees the files of this machine read-only, "
             "except those in /tmp: the guest has its own."
         ),
     )

@@ -70,7 +70,7 @@ def add(verbs: Verbs) -> None:
     extent.add_argument(
         "--quick",
         action="store_true",
-        help="only cases with published values, or one case if there are none (or only tables), "
+        help="only cases with published values (published_tables do not count), or else one case, "
         "for at most 10 s each",
     )
     extent.add_argument(

@@ -32,10 +32,10 @@ def add(verbs: Verbs) -> None:
         help="compare all ACK policies under many conditions",
         description=(
             "Measure every ACK policy except every and divack, and ACK filters, under many "
-            "conditions; print the standings and write OUT/index.html. Ratios are to the policy "
-            f"{BASELINE}, paired by seed. OUT, the directory of --out, has a directory for each "
-            "condition, like those of `run`, from which `report` makes a report. The same command "
-            "resumes an interrupted tournament."
+            "conditions; print the standings and write OUT/index.html. Ratios are relative to the "
+            f"policy {BASELINE}, paired by seed. OUT, the directory of --out, has a directory for "
+            "each condition, like those of `run`, from which `report` makes a report. The same "
+            "command resumes an interrupted tournament."
         ),
     )
     extent = parser.add_mutually_exclusive_group()

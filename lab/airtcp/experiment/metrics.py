@@ -132,7 +132,8 @@ METRICS: Mapping[str, Metric] = {
     ),
     "airtime_idle_share": Metric(
         "",
-        "the rest of the transfer's time: AIFS, backoff, nothing to send, lost responses",
+        "share of the transfer's time without such exchanges: AIFS, backoff, nothing to send, lost "
+        "responses",
     ),
     "airtime_collision_share": Metric(
         "", "share of the transfer's time taken by PPDUs, RTS and Trigger frames that overlapped"

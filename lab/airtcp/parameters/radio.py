@@ -60,7 +60,7 @@ class Radio(DataRate):
     preset: Preset = parameter(
         "preset",
         "generic",
-        "real radio to imitate; it sets what is left at `preset` below. Drivers: ath9k (ar9580 "
+        "real radio to model; it sets what is left at `preset` below. Drivers: ath9k (ar9580 "
         "ar5bhb116 tl-wdr4300), ath9k_htc (ar9271), ath10k (qca6178)",
     )
     streams: Annotated[int, count(1, 4)] = parameter("streams", 1, "spatial streams")

@@ -4,7 +4,7 @@
     server --cable-- [router --cable--] ap ~~radio~~ station
                                            ~~radio~~ station2 ...
 
-`access: ethernet` replaces the radios by cables. Stations are numbered from 1; a station's radio
+`access: ethernet` replaces the radios with cables. Stations are numbered from 1; a station's radio
 has the same number.
 """
 
