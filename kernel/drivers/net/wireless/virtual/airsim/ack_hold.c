@@ -231,6 +231,9 @@ static unsigned int airsim_ack_hold_egress(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	if (!airsim_ack_hold_is_tcp(skb))
 		return NF_ACCEPT;
+	/* It may be kept for longer than the caller's RCU section. */
+	if (skb_dst(skb) && !skb_dst_force(skb))
+		return NF_ACCEPT;
 	__skb_queue_head_init(&out);
 	spin_lock_bh(&hold->lock);
 	if (most >= 2 && READ_ONCE(radio->started) &&

@@ -351,21 +351,22 @@ static void airsim_sta_add_debugfs(struct ieee80211_hw *hw,
 				   struct ieee80211_sta *sta,
 				   struct dentry *dir)
 {
-	struct airsim_sta *atxq = (struct airsim_sta *)sta->drv_priv;
+	struct airsim_sta *asta = (struct airsim_sta *)sta->drv_priv;
 
 	debugfs_create_u64("airsim_tx_airtime_ns", 0444, dir,
-			   &atxq->tx_airtime_ns);
+			   &asta->tx_airtime_ns);
 }
 #endif
 
 static bool airsim_tx_idle(struct airsim_radio *radio)
 {
-	bool empty = radio->exchange.stage == AIRSIM_STAGE_NONE;
+	bool empty;
 	int i;
 
-	for (i = 0; i < AIRSIM_EDCAS; i++)
-		empty &= skb_queue_empty_lockless(&radio->frames[i]);
 	spin_lock_bh(&airsim_medium.lock);
+	empty = radio->exchange.stage == AIRSIM_STAGE_NONE;
+	for (i = 0; i < AIRSIM_EDCAS; i++)
+		empty &= skb_queue_empty(&radio->frames[i]);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		empty &= !airsim_first_pending(radio, i);
 	spin_unlock_bh(&airsim_medium.lock);
