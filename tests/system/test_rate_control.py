@@ -2,14 +2,27 @@
 """Rate control over airsim's signal-to-noise ratio, against the best fixed rate."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, difference, flow, mbps, run
+from radio import (
+    CAPTURE,
+    CAPTURE_END,
+    MPDU_OCTETS,
+    OCTETS,
+    Cell,
+    difference,
+    flow,
+    mbps,
+    read_sample,
+    run,
+)
 from wifi_timing import Format, Rate, legacy, saturated_goodput_mbps
 
 from airtcp.backends.guesttools import GuestTools
+from airtcp.files import airtrace
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -186,3 +199,24 @@ def test_minstrel_takes_aggregates_of_256_mpdus(
         goodputs[mpdus] = mbps(difference(directory / "before", directory / "after"))
     assert goodputs[256] == pytest.approx(goodputs[255], rel=0.05)
     assert goodputs[256] > 400
+
+
+def test_each_mpdu_starts_with_the_first_rate_of_its_series(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """Without a BlockAck session; also after an MPDU of the queue has been dropped."""
+    radio: dict[str, Plain] = {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"}
+    cells = [Cell("ap", ["sta"], Parameters().replace({**radio, "rate_control": "minstrel"}))]
+    # minstrel_ht tries 9 Mbit/s four times and then 6 Mbit/s. Hardly anything arrives.
+    body = "must airsim air set cca_threshold_mdbm -100000\n" + _at(2, radio)
+    body += "for n in 0 1; do must airsim radio set $n errors snr; done\n"
+    body += CAPTURE + flow(cells, "ap", "sta", 1) + "sleep 1\nsample after\n" + CAPTURE_END
+    directory = run(lab_kernel, tools, tmp_path, cells, body)
+    rates = Counter(
+        (sent.rate, sent.retry)
+        for sent in airtrace.read(directory / "air.pcap")
+        if sent.kind == "data" and sent.sender == 0
+    )
+    print(rates)
+    assert read_sample(directory / "after").nodes["ap"]["dropped_retries"] > 50
+    assert rates["9 Mbit/s", True] == pytest.approx(3 * rates["9 Mbit/s", False], rel=0.02)

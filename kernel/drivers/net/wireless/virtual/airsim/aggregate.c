@@ -342,6 +342,17 @@ static u64 airsim_txop_limit_ns(struct airsim_radio *radio)
 	return txop_ns > before_ns ? txop_ns - before_ns : 1;
 }
 
+/*
+ * Exchanges that have failed with the rates of an MPDU: its own or, in a
+ * BlockAck session, where rates are chosen for PPDUs, those of its queue.
+ */
+static unsigned int airsim_failed_tries(const struct airsim_txq *atxq,
+					struct sk_buff *skb)
+{
+	return IEEE80211_SKB_CB(skb)->flags & IEEE80211_TX_CTL_AMPDU ?
+	       atxq->unanswered : airsim_mpdu(skb)->attempts;
+}
+
 static bool airsim_build_from_txq(struct airsim_radio *radio,
 				  struct ieee80211_txq *txq, u64 limit_ns)
 {
@@ -370,7 +381,7 @@ static bool airsim_build_from_txq(struct airsim_radio *radio,
 	if (!ppdu->tb) {
 		ppdu->probe = info->flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
 		ppdu->first = airsim_rate_read(radio, skb, txq,
-					       atxq->unanswered,
+					       airsim_failed_tries(atxq, skb),
 					       &ppdu->chosen, &ppdu->rate);
 	}
 	ppdu->response = AIRSIM_RESPONSE_ACK;

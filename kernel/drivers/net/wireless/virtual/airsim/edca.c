@@ -113,14 +113,23 @@ void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
 }
 
 /**
+ * airsim_edca_reset - a transmission was answered, and the TXOP may go on
+ * @edca: the function
+ */
+void airsim_edca_reset(struct airsim_edca *edca)
+{
+	edca->failures = 0;
+	edca->cw = edca->cw_min;
+}
+
+/**
  * airsim_edca_succeeded - a transmission was answered, or needs no response
  * @edca: the function
  * @rnd: random numbers
  */
 void airsim_edca_succeeded(struct airsim_edca *edca, struct rnd_state *rnd)
 {
-	edca->failures = 0;
-	edca->cw = edca->cw_min;
+	airsim_edca_reset(edca);
 	airsim_edca_draw(edca, rnd);
 }
 

@@ -42,6 +42,7 @@ void airsim_edca_request(struct airsim_edca *edca, u64 now_ns,
 			 bool medium_busy, struct rnd_state *rnd);
 void airsim_edca_freeze(struct airsim_edca *edca, const struct airsim_phy *phy,
 			u64 idle_from_ns, u64 busy_from_ns);
+void airsim_edca_reset(struct airsim_edca *edca);
 void airsim_edca_succeeded(struct airsim_edca *edca, struct rnd_state *rnd);
 void airsim_edca_failed(struct airsim_edca *edca, u8 retry_limit,
 			struct rnd_state *rnd);

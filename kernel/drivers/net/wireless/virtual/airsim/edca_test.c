@@ -86,6 +86,12 @@ static void window_test(struct kunit *test)
 	airsim_edca_failed(&edca, 2, &rnd);
 	airsim_edca_failed(&edca, 2, &rnd);
 	KUNIT_EXPECT_EQ(test, 15, edca.cw);
+	airsim_edca_failed(&edca, 7, &rnd);
+	edca.backoff = 0;
+	airsim_edca_reset(&edca);
+	KUNIT_EXPECT_EQ(test, 0, edca.backoff);
+	airsim_edca_failed(&edca, 2, &rnd);
+	KUNIT_EXPECT_EQ(test, 31, edca.cw);
 }
 
 /* All backoffs from 0 to the window occur, and none beyond. */

@@ -204,8 +204,11 @@ static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
 	/* Before the MPDUs are reported, which lets TCP send more. */
 	if (radio->ppdu.queued && radio->settings.formed_ppdus)
 		airsim_prefetch(radio, radio->ppdu.ac);
-	if (answered && airsim_txop_continue(radio, now_ns))
-		return;
+	if (answered) {
+		airsim_edca_reset(&radio->edca[radio->ppdu.ac]);
+		if (airsim_txop_continue(radio, now_ns))
+			return;
+	}
 	airsim_contend_again(radio, &radio->edca[radio->ppdu.ac], answered,
 			     now_ns);
 }

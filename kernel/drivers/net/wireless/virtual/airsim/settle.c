@@ -100,6 +100,11 @@ static void airsim_report_begin(struct airsim_radio *radio,
 	report->acked = 0;
 }
 
+static void airsim_count_unanswered(struct airsim_txq *atxq, bool answered)
+{
+	atxq->unanswered = answered ? 0 : min(atxq->unanswered + 1, U8_MAX);
+}
+
 static void airsim_bar_settle(struct airsim_radio *radio,
 			      struct sk_buff_head *done, bool answered)
 {
@@ -111,7 +116,7 @@ static void airsim_bar_settle(struct airsim_radio *radio,
 	if (!ppdu->txq)
 		return;
 	atxq = airsim_txq(ppdu->txq);
-	atxq->unanswered = answered ? 0 : atxq->unanswered + 1;
+	airsim_count_unanswered(atxq, answered);
 	atxq->bar_due = !answered &&
 			atxq->unanswered < airsim_retry_limit(radio);
 	if (!answered)
@@ -212,7 +217,7 @@ void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 	if (!ppdu->txq)
 		return;
 	atxq = airsim_txq(ppdu->txq);
-	atxq->unanswered = answered ? 0 : atxq->unanswered + 1;
+	airsim_count_unanswered(atxq, answered);
 	atxq->bar_due = !answered && radio->settings.bar &&
 			ppdu->response == AIRSIM_RESPONSE_BLOCKACK &&
 			radio->exchange.stage == AIRSIM_STAGE_PPDU &&
