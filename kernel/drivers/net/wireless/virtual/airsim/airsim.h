@@ -289,6 +289,7 @@ struct airsim_event {
  * @intf_end_ns: end of interference
  * @failed: the last reception failed
  * @undetected: with capture: its preamble was not detected
+ * @interfered: with capture: another signal was there at some time
  * @sections: with capture: number of parts with different SINR
  * @section: these parts
  * @idle_from_ns: time since when, or from when on, the medium is idle
@@ -303,6 +304,7 @@ struct airsim_reception {
 	u64 intf_end_ns;
 	bool failed;
 	bool undetected;
+	bool interfered;
 	u8 sections;
 	struct airsim_section section[AIRSIM_MAX_SECTIONS];
 	u64 idle_from_ns;
@@ -636,7 +638,7 @@ static inline void airsim_mpdu_init(struct sk_buff *skb)
 		IEEE80211_SKB_CB(skb)->control.hw_key;
 	u8 crypto_octets = key ? key->iv_len + key->icv_len : 0;
 
-	/* In the same place as the key. */
+	/* In the same place as control.vif, which is not used from here on. */
 	*airsim_mpdu(skb) = (struct airsim_mpdu){
 		.crypto_octets = crypto_octets,
 	};

@@ -218,14 +218,16 @@ static void airsim_update_nav(struct airsim_radio *radio,
 
 /*
  * Whether the end of a signal that was not received counts as a frame with an
- * error. A radio does not detect what happens while it transmits. With capture,
- * only preambles that it missed by transmitting are errors; it did not detect
- * the others.
+ * error. A radio does not detect what happens while it transmits, and signals
+ * of another primary channel are energy without a preamble. With capture, only
+ * preambles that it missed by transmitting are errors; it did not detect the
+ * others.
  */
 static bool airsim_is_error(const struct airsim_radio *radio,
 			    const struct airsim_emission *emission, u64 now_ns)
 {
 	return !radio->emitting && now_ns > radio->emission.end_ns &&
+	       radio->frequency_mhz == emission->from->frequency_mhz &&
 	       (!airsim_captures(radio) ||
 		emission->start_ns < radio->emission.end_ns);
 }
@@ -247,6 +249,24 @@ airsim_find_parallel(const struct airsim_radio *radio,
 	return NULL;
 }
 
+/* Whether others interfere with what a radio receives, when one of them ends. */
+static bool airsim_still_interfered(const struct airsim_radio *radio,
+				    const struct airsim_emission *ended)
+{
+	const struct airsim_emission *locked = radio->reception.locked;
+	const struct airsim_radio *from;
+
+	list_for_each_entry(from, &airsim_medium.radios, list) {
+		const struct airsim_emission *emission = &from->emission;
+
+		if (from->emitting && emission != locked && emission != ended &&
+		    !airsim_in_parallel(emission, locked) &&
+		    test_bit(radio->index, emission->detected_by))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a frame is addressed to a radio, alone or with others. */
 static bool airsim_is_addressed(const struct airsim_radio *radio,
 				const struct airsim_emission *emission)
@@ -259,6 +279,13 @@ static bool airsim_is_addressed(const struct airsim_radio *radio,
 			if (uplink->user[i].radio == radio)
 				return true;
 	return emission->to == radio;
+}
+
+/* Whether no MPDU of a PPDU that is alone on the air has arrived. */
+static bool airsim_is_lost_ppdu(const struct airsim_emission *emission)
+{
+	return emission->frame == AIRSIM_PPDU && !emission->trigger &&
+	       !emission->from->ppdu.arrived;
 }
 
 /* Returns whether the radio has received it, so that its NAV is up to date. */
@@ -283,10 +310,13 @@ static bool airsim_signal_end(struct airsim_radio *radio,
 		received = !reception->failed;
 		if (received && !airsim_is_addressed(radio, emission))
 			airsim_update_nav(radio, emission);
+		if (emission->to == radio && airsim_is_lost_ppdu(emission))
+			reception->failed = true;
 	} else {
 		if (reception->locked && airsim_captures(radio))
 			airsim_sinr_change(radio, now_ns, emission);
-		else if (reception->locked)
+		else if (reception->locked &&
+			 !airsim_still_interfered(radio, emission))
 			reception->intf_end_ns = now_ns;
 		if (airsim_is_error(radio, emission, now_ns))
 			reception->failed = true;
@@ -319,7 +349,7 @@ bool airsim_is_collided(const struct airsim_emission *emission)
 {
 	return airsim_is_missed(emission) ||
 	       (emission->to && airsim_receives(emission->to, emission) &&
-		emission->to->reception.sections > 1);
+		emission->to->reception.interfered);
 }
 
 /**
@@ -472,9 +502,9 @@ bool airsim_emission_end(struct airsim_radio *radio, u64 now_ns)
 	int i;
 
 	airsim_note_reached(emission);
-	emission->collided = missed;
-	if (emission->frame == AIRSIM_PPDU && !radio->ppdu.arrived)
-		emission->collided = airsim_is_collided(emission);
+	emission->collided = emission->frame == AIRSIM_PPDU ?
+			     !radio->ppdu.arrived &&
+			     airsim_is_collided(emission) : missed;
 	for_each_set_bit(i, emission->detected_by, AIRSIM_MAX_RADIOS)
 		received |= airsim_signal_end(airsim_medium.tuned[i], emission,
 					      now_ns);

@@ -159,8 +159,10 @@ void airsim_sinr_start(struct airsim_radio *radio)
 
 	reception->sections = 0;
 	reception->undetected = false;
+	reception->interfered = false;
 	if (!airsim_captures(radio))
 		return;
+	reception->interfered = reception->audible;
 	if (reception->audible)
 		sinr_mdb = airsim_sinr_mdb(radio, emission,
 					   reception->signal_mdbm, NULL);
@@ -183,6 +185,7 @@ void airsim_sinr_change(struct airsim_radio *radio, u64 now_ns,
 	s32 sinr_mdb = airsim_sinr_mdb(radio, emission, reception->signal_mdbm,
 				       ended);
 
+	reception->interfered = true;
 	airsim_add_section(reception, now_ns, sinr_mdb);
 	if (now_ns < airsim_data_start_ns(emission) &&
 	    sinr_mdb < PREAMBLE_SINR_MDB)
@@ -249,7 +252,7 @@ bool airsim_sinr_lost(const struct airsim_radio *radio,
 	struct rnd_state *rnd = &airsim_medium.error_rnd;
 	u64 data_ns;
 
-	if (reception->sections <= 1)
+	if (!reception->interfered)
 		return airsim_snr_lost(rate, airsim_snr_mdb(radio, emission),
 				       octets, rnd);
 	data_ns = airsim_data_start_ns(emission);
@@ -273,7 +276,7 @@ bool airsim_sinr_readable(const struct airsim_radio *radio,
 	const struct airsim_reception *reception = &radio->reception;
 	const struct airsim_rate *rate = &emission->rate;
 
-	if (reception->sections > 1)
+	if (reception->interfered)
 		return airsim_sinr_loss(rate, reception->section,
 					reception->sections,
 					airsim_data_start_ns(emission),

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What overlapping frames and lost frames do to receptions and to the next channel access."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from radio import CAPTURE, CAPTURE_END, Cell, flow, run
+from wifi_timing import ACK, legacy, ppdu_us
+
+from airtcp.backends.guesttools import GuestTools
+from airtcp.files import airtrace
+from airtcp.files.airtrace import Transmission
+from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+
+LEGACY = Parameters().replace(
+    {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "legacy_rate": "54Mbit"}
+)
+HT = Parameters().replace({"standard": "802.11n", "width": "20MHz", "mcs": 7})
+SIFS_US, SLOT_US = 16, 9
+AIFS_US = SIFS_US + 3 * SLOT_US
+"""Best effort: AIFSN 3."""
+EIFS_US = SIFS_US + ppdu_us(legacy(6000), ACK) + AIFS_US
+HT_PREAMBLE_NS = 36_000
+
+Air = Callable[..., list[Transmission]]
+
+
+@pytest.fixture
+def air(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Air:
+    """A function that returns the transmissions of one second of saturated flows, by start."""
+
+    def capture(
+        cells: Sequence[Cell], flows: Sequence[tuple[str, str]], before: str = ""
+    ) -> list[Transmission]:
+        parts = [before, CAPTURE, *(flow(cells, *pair, 1, 0, 200_000) for pair in flows)]
+        run(lab_kernel, tools, tmp_path, cells, "".join([*parts, "sleep 1\n", CAPTURE_END]))
+        return sorted(airtrace.read(tmp_path / "air.pcap"), key=lambda sent: sent.start_ns)
+
+    return capture
+
+
+def hidden(*radios: int) -> str:
+    return "".join(
+        f"must airsim link set {one} {other} blocked\n"
+        for one in radios
+        for other in radios
+        if one != other
+    )
+
+
+def data(sent: Sequence[Transmission], sender: int) -> list[Transmission]:
+    return [one for one in sent if one.kind == "data" and one.sender == sender]
+
+
+def mpdus(sent: Transmission) -> list[tuple[float, float, bool]]:
+    """Start, end, and whether it arrived, of each MPDU of an HT PPDU, to the symbol."""
+    at_ns = float(sent.start_ns + HT_PREAMBLE_NS)
+    octet_ns = (sent.end_ns - at_ns) / sent.octets
+    found = []
+    for place, octets in enumerate(sent.mpdu_octets):
+        end_ns = at_ns + octets * octet_ns
+        found.append((at_ns, end_ns, place not in sent.lost))
+        at_ns = end_ns
+    return found
+
+
+def test_no_mpdu_arrives_while_another_signal_interferes(air: Air) -> None:
+    """Also after the first of two interfering signals has ended."""
+    names = ["long", "one", "other"]
+    windows = "wmm_ac_be_cwmin=6\nwmm_ac_be_cwmax=6"
+    single = HT.replace({"mcs": 3, "ampdu_mpdus": 1})
+    fast = HT.replace({"width": "40MHz", "streams": 2})
+    cells = [Cell("ap", names, fast, {"one": single, "other": single}, windows)]
+    sent = air(cells, [(name, "ap") for name in names], hidden(1, 2, 3))
+    others = data(sent, 2) + data(sent, 3)
+    parts = [part for ppdu in data(sent, 1) for part in mpdus(ppdu)]
+    margin_ns = 8_000
+    clear = [
+        arrived
+        for start_ns, end_ns, arrived in parts
+        if not any(o.start_ns < end_ns and o.end_ns > start_ns for o in others)
+    ]
+    overlapped = [
+        arrived
+        for start_ns, end_ns, arrived in parts
+        if any(o.start_ns < end_ns - margin_ns and o.end_ns > start_ns + margin_ns for o in others)
+    ]
+    print(f"{sum(clear)} of {len(clear)} arrived, {sum(overlapped)} of {len(overlapped)}")
+    assert sum(clear) > 30 and len(overlapped) > 300
+    assert not any(overlapped)
+
+
+def test_a_captured_frame_suffers_from_the_signal_that_it_overlaps(air: Air) -> None:
+    """Short frames, 6 dB stronger than the long ones during which they begin and end."""
+    long = LEGACY.replace({"legacy_rate": "6Mbit"})
+    cells = [Cell("ap", ["weak", "strong"], LEGACY, {"weak": long})]
+    placed = "".join(
+        f"must airsim radio set {radio} errors snr capture on x_mm {x_mm}\n"
+        for radio, x_mm in enumerate((0, 12_700, 8_000))
+    )
+    sent = air(cells, [("weak", "ap"), ("strong", "ap")], hidden(1, 2) + placed)
+    within = [
+        one
+        for one in data(sent, 2)
+        if any(o.start_ns < one.start_ns and one.end_ns < o.end_ns for o in data(sent, 1))
+    ]
+    print(f"{sum(not one.lost for one in within)} of {len(within)} arrived")
+    assert len(within) > 50
+    assert all(one.lost for one in within)
+
+
+def gaps_us(
+    sent: Sequence[Transmission], before: Sequence[Transmission], sender: int
+) -> list[float]:
+    """Times from the ends of frames to the starts of the next frames, where a sender sends them."""
+    ends = {one.end_ns for one in before}
+    found = []
+    for one, after in pairwise(sent):
+        if one.end_ns in ends and after.kind == "data" and after.sender == sender:
+            found.append((after.start_ns - one.end_ns) / 1000)
+    return found
+
+
+def test_the_receiver_of_a_lost_frame_waits_eifs(air: Air) -> None:
+    """10.3.2.3.7"""
+    cells = [Cell("ap", ["sta"], LEGACY)]
+    flows = [("ap", "sta"), ("sta", "ap")]
+    sent = air(cells, flows, "must airsim radio set 0 mpdu_error_ppm 500000\n")
+    lost = [one for one in data(sent, 1) if one.lost and not one.collided]
+    answered = [one for one in sent if one.kind == "ack"]
+    after_lost, after_answer = gaps_us(sent, lost, 0), gaps_us(sent, answered, 0)
+    print(f"{len(after_lost)} and {len(after_answer)}: {min(after_lost)}, {min(after_answer)} us")
+    assert min(after_answer) == pytest.approx(AIFS_US)
+    assert min(after_lost) == pytest.approx(EIFS_US)
+
+
+def test_a_signal_of_another_primary_channel_is_no_frame_with_an_error(air: Air) -> None:
+    wide = Parameters().replace(
+        {"standard": "802.11ac", "channel": 36, "width": "80MHz", "mcs": 7, "streams": 1}
+    )
+    other = wide.replace({"channel": 44, "width": "40MHz"})
+    cells = [Cell("ap0", ["sta0"], wide), Cell("ap1", ["sta1"], other)]
+    sent = air(cells, [("ap0", "sta0"), ("ap1", "sta1")])
+    # Radio 2 is the other access point, and radio 3 its station.
+    foreign = [one for one in sent if one.kind == "blockack" and one.sender == 3]
+    gaps = gaps_us(sent, foreign, 0)
+    early = sum(gap < EIFS_US for gap in gaps)
+    print(f"{early} of {len(gaps)}")
+    assert early > 0.2 * len(gaps)
