@@ -265,7 +265,7 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
         (
             ["show", "thesis-lan", "--set", "preset=ath9k"],
             "'ath9k' is not allowed; allowed: generic ar9271 ar9580 ar5bhb116 qca6178 tl-wdr4300 "
-            "tl-wdr4300-calibrated wifi-11a (real radio to imitate; it sets what is left at "
+            "tl-wdr4300-calibrated wifi-11a (real radio to model; it sets what is left at "
             "`preset` below. Drivers: ath9k (ar9580 ar5bhb116 tl-wdr4300), ",
         ),
         (
