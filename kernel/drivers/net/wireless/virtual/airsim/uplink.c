@@ -280,8 +280,8 @@ static void airsim_uplink_send_blockack(struct airsim_radio *radio, u64 now_ns)
 		if (!user->acknowledged)
 			continue;
 		user->awaits = user->radio->reception.locked == emission;
-		if (user->awaits)
-			airsim_cancel(user->radio, AIRSIM_EVENT_STEP);
+		/* The capture of the BlockAck reads the MPDUs at its end. */
+		airsim_cancel(user->radio, AIRSIM_EVENT_STEP);
 	}
 }
 
@@ -336,9 +336,9 @@ void airsim_uplink_blockack_ended(struct airsim_radio *radio, u64 now_ns)
 		struct airsim_tb_user *user = &uplink->user[i];
 		struct airsim_radio *station = user->radio;
 
-		if (!station || !user->awaits)
+		if (!user->acknowledged)
 			continue;
-		station->exchange.answered =
+		station->exchange.answered = user->awaits &&
 			test_bit(station->index, emission->reached) &&
 			!airsim_control_lost(station, emission, octets);
 		received |= station->exchange.answered;
