@@ -195,6 +195,9 @@ static bool airsim_ack_hold_keep(struct airsim_ack_hold *hold,
 	/* Duplicate ACKs and window updates carry information of their own. */
 	if (more || ++flow->acks >= most)
 		return false;
+	/* It is kept for longer than the caller's RCU section. */
+	if (skb_dst(skb) && !skb_dst_force(skb))
+		return false;
 	flow->skb = skb;
 	hold->held++;
 	airsim_ack_hold_start_timer(hold, flow->due_ns);
@@ -230,9 +233,6 @@ static unsigned int airsim_ack_hold_egress(void *priv, struct sk_buff *skb,
 	if (most < 2 && !READ_ONCE(hold->held))
 		return NF_ACCEPT;
 	if (!airsim_ack_hold_is_tcp(skb))
-		return NF_ACCEPT;
-	/* It may be kept for longer than the caller's RCU section. */
-	if (skb_dst(skb) && !skb_dst_force(skb))
 		return NF_ACCEPT;
 	__skb_queue_head_init(&out);
 	spin_lock_bh(&hold->lock);

@@ -855,6 +855,10 @@ bool airsim_detects(const struct airsim_radio *radio,
 s32 airsim_signal_mdbm(const struct airsim_radio *radio,
 		       const struct airsim_emission *emission);
 void airsim_sinr_start(struct airsim_radio *radio);
+bool airsim_interferes(const struct airsim_radio *radio,
+		       const struct airsim_radio *from,
+		       const struct airsim_emission *wanted,
+		       const struct airsim_emission *ended);
 void airsim_sinr_change(struct airsim_radio *radio, u64 now_ns,
 			const struct airsim_emission *ended);
 bool airsim_is_captured(const struct airsim_radio *radio,

@@ -184,6 +184,7 @@ static bool airsim_txop_continue(struct airsim_radio *radio, u64 now_ns)
 	    !airsim_ppdu_build(radio, radio->ppdu.ac,
 			       radio->exchange.txop_end_ns - begin_ns))
 		return false;
+	airsim_edca_reset(&radio->edca[radio->ppdu.ac]);
 	radio->exchange.peer = airsim_find_receiver(radio);
 	radio->exchange.airtime_ns = 0;
 	radio->exchange.stage = AIRSIM_STAGE_READY;
@@ -204,11 +205,8 @@ static void airsim_exchange_finish(struct airsim_radio *radio, u64 now_ns,
 	/* Before the MPDUs are reported, which lets TCP send more. */
 	if (radio->ppdu.queued && radio->settings.formed_ppdus)
 		airsim_prefetch(radio, radio->ppdu.ac);
-	if (answered) {
-		airsim_edca_reset(&radio->edca[radio->ppdu.ac]);
-		if (airsim_txop_continue(radio, now_ns))
-			return;
-	}
+	if (answered && airsim_txop_continue(radio, now_ns))
+		return;
 	airsim_contend_again(radio, &radio->edca[radio->ppdu.ac], answered,
 			     now_ns);
 }

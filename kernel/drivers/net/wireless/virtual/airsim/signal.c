@@ -253,17 +253,12 @@ airsim_find_parallel(const struct airsim_radio *radio,
 static bool airsim_still_interfered(const struct airsim_radio *radio,
 				    const struct airsim_emission *ended)
 {
-	const struct airsim_emission *locked = radio->reception.locked;
 	const struct airsim_radio *from;
 
-	list_for_each_entry(from, &airsim_medium.radios, list) {
-		const struct airsim_emission *emission = &from->emission;
-
-		if (from->emitting && emission != locked && emission != ended &&
-		    !airsim_in_parallel(emission, locked) &&
-		    test_bit(radio->index, emission->detected_by))
+	list_for_each_entry(from, &airsim_medium.radios, list)
+		if (airsim_interferes(radio, from, radio->reception.locked,
+				      ended))
 			return true;
-	}
 	return false;
 }
 

@@ -90,6 +90,25 @@ static s32 airsim_snr_mdb(const struct airsim_radio *radio,
 	       airsim_noise_mdbm(emission->rate.width_mhz);
 }
 
+/**
+ * airsim_interferes - whether a radio detects another one besides what it wants
+ * @radio: the radio; the medium is locked
+ * @from: the other radio
+ * @wanted: what @radio receives; others of its Trigger frame do not interfere
+ * @ended: an emission that ends now, or NULL
+ */
+bool airsim_interferes(const struct airsim_radio *radio,
+		       const struct airsim_radio *from,
+		       const struct airsim_emission *wanted,
+		       const struct airsim_emission *ended)
+{
+	const struct airsim_emission *emission = &from->emission;
+
+	return from->emitting && emission != wanted &&
+	       emission != ended && !airsim_in_parallel(emission, wanted) &&
+	       test_bit(radio->index, emission->detected_by);
+}
+
 /* The other signals that a radio detects, except one that ends now. */
 static u64 airsim_interference(const struct airsim_radio *radio,
 			       const struct airsim_emission *wanted,
@@ -99,16 +118,11 @@ static u64 airsim_interference(const struct airsim_radio *radio,
 	s32 signal_mdbm;
 	u64 sum = 0;
 
-	list_for_each_entry(from, &airsim_medium.radios, list) {
-		const struct airsim_emission *emission = &from->emission;
-
-		if (from->emitting && emission != wanted && emission != ended &&
-		    !airsim_in_parallel(emission, wanted) &&
-		    test_bit(radio->index, emission->detected_by) &&
-		    airsim_detects(radio, from, emission->start_ns,
+	list_for_each_entry(from, &airsim_medium.radios, list)
+		if (airsim_interferes(radio, from, wanted, ended) &&
+		    airsim_detects(radio, from, from->emission.start_ns,
 				   &signal_mdbm))
 			sum += airsim_power(signal_mdbm);
-	}
 	return sum;
 }
 
@@ -159,11 +173,10 @@ void airsim_sinr_start(struct airsim_radio *radio)
 
 	reception->sections = 0;
 	reception->undetected = false;
-	reception->interfered = false;
+	reception->interfered = airsim_captures(radio) && reception->audible;
 	if (!airsim_captures(radio))
 		return;
-	reception->interfered = reception->audible;
-	if (reception->audible)
+	if (reception->interfered)
 		sinr_mdb = airsim_sinr_mdb(radio, emission,
 					   reception->signal_mdbm, NULL);
 	else
