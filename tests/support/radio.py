@@ -7,6 +7,7 @@ belongs to the i-th node.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 
 import newer_hostapd
@@ -25,6 +26,10 @@ OCTETS = 1472
 """Payload of a datagram that fills an Ethernet frame."""
 MPDU_OCTETS = OCTETS + 8 + 20 + 8 + 26 + 4
 """Its MPDU: with UDP, IPv4, LLC/SNAP, QoS data header and FCS."""
+
+LEGACY = Parameters().replace(
+    {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "legacy_rate": "54Mbit"}
+)
 
 Counters = Mapping[str, int]
 
@@ -201,6 +206,13 @@ def _station(number: int, cell: Cell, name: str, index: Mapping[str, int]) -> st
 """
 
 
+def blocked(*radios: int) -> str:
+    """Lines of the script: none of the radios detects another one of them."""
+    return "".join(
+        f"must airsim link set {one} {other} blocked\n" for one, other in permutations(radios, 2)
+    )
+
+
 def flow(cells: Sequence[Cell], sender: str, receiver: str, seconds: float, *more: int) -> str:
     """A line of the script: a saturating sender. more: TOS, buffer. All nodes have a sink."""
     names = nodes_of(cells)
@@ -245,11 +257,8 @@ def saturated_uplink(
     Each seed is run for this number of seconds; the results are pooled.
     """
     windows = f"wmm_ac_be_cwmin={cw_min.bit_length()}\nwmm_ac_be_cwmax=10"
-    legacy = Parameters().replace(
-        {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "legacy_rate": "54Mbit"}
-    )
     stations = [f"sta{number}" for number in range(n)]
-    cells = [Cell("ap", stations, legacy, hostapd=windows)]
+    cells = [Cell("ap", stations, LEGACY, hostapd=windows)]
     script = "".join(flow(cells, name, "ap", seconds + 3, 0, 40_000) for name in stations)
     script += f"sleep 1\nsample before\nsleep {seconds:g}\nsample after\n"
     packets, collided, ppdus, time_s = 0, 0, 0, 0.0

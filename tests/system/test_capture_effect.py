@@ -6,17 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, run
+from radio import LEGACY, MPDU_OCTETS, OCTETS, Cell, Sample, blocked, difference, flow, run
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 from airtcp.models import bianchi, capture
 from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, ofdm_us
-from airtcp.parameters import Parameters
 
-LEGACY = Parameters().replace(
-    {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "legacy_rate": "54Mbit"}
-)
 TIMES_US = ofdm_us(54, MPDU_OCTETS), ofdm_us(24, ACK_OCTETS)
 ON = "errors snr capture on"
 
@@ -144,7 +140,7 @@ def test_a_receiver_does_not_change_to_a_stronger_frame_after_the_preamble(uplin
 
     The access point then stays with the far frame, which the near one destroys: neither arrives.
     """
-    hide = "must airsim link set 1 2 blocked\nmust airsim link set 2 1 blocked\n"
+    hide = blocked(1, 2)
     samples = uplink(2, 20, placed(0, 1000, 20_000) + hide, 15)
     print(f"lost {lost(samples, 'sta1'):.3f} and {lost(samples, 'sta2'):.3f}")
     # If the far frame comes second, the near one survives; if it comes first, both are lost. The

@@ -11,6 +11,7 @@ from radio import (
     MPDU_OCTETS,
     Cell,
     Sample,
+    blocked,
     difference,
     flow,
     mbps,
@@ -113,7 +114,7 @@ def test_rts_restores_the_goodput_of_hidden_stations(measured: Measured) -> None
     slow = LEGACY.replace({"legacy_rate": "6Mbit"})
     cells = [Cell("ap", ["left", "right"], slow)]
     flows = [("left", "ap"), ("right", "ap")]
-    hide = "must airsim link set 1 2 blocked\nmust airsim link set 2 1 blocked\n"
+    hide = blocked(1, 2)
     rts = "".join(
         f"must node {name} iw phy phy{index} set rts 500\n"
         for index, name in enumerate(("left", "right"), start=1)

@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from radio import CAPTURE, CAPTURE_END, Cell, flow, run
-from wifi_timing import ACK, legacy, ppdu_us
+from radio import CAPTURE, CAPTURE_END, LEGACY, Cell, blocked, flow, run
+from wifi_timing import ACK, AIFSN, legacy, ppdu_us
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.files import airtrace
@@ -15,13 +15,9 @@ from airtcp.files.airtrace import Transmission
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 
-LEGACY = Parameters().replace(
-    {"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz", "legacy_rate": "54Mbit"}
-)
 HT = Parameters().replace({"standard": "802.11n", "width": "20MHz", "mcs": 7})
 SIFS_US, SLOT_US = 16, 9
-AIFS_US = SIFS_US + 3 * SLOT_US
-"""Best effort: AIFSN 3."""
+AIFS_US = SIFS_US + AIFSN * SLOT_US
 EIFS_US = SIFS_US + ppdu_us(legacy(6000), ACK) + AIFS_US
 HT_PREAMBLE_NS = 36_000
 
@@ -42,21 +38,12 @@ def air(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Air:
     return capture
 
 
-def hidden(*radios: int) -> str:
-    return "".join(
-        f"must airsim link set {one} {other} blocked\n"
-        for one in radios
-        for other in radios
-        if one != other
-    )
-
-
 def data(sent: Sequence[Transmission], sender: int) -> list[Transmission]:
     return [one for one in sent if one.kind == "data" and one.sender == sender]
 
 
 def mpdus(sent: Transmission) -> list[tuple[float, float, bool]]:
-    """Start, end, and whether it arrived, of each MPDU of an HT PPDU, to the symbol."""
+    """Start, end, and whether it arrived, of each MPDU of an HT PPDU, to some microseconds."""
     at_ns = float(sent.start_ns + HT_PREAMBLE_NS)
     octet_ns = (sent.end_ns - at_ns) / sent.octets
     found = []
@@ -74,7 +61,7 @@ def test_no_mpdu_arrives_while_another_signal_interferes(air: Air) -> None:
     single = HT.replace({"mcs": 3, "ampdu_mpdus": 1})
     fast = HT.replace({"width": "40MHz", "streams": 2})
     cells = [Cell("ap", names, fast, {"one": single, "other": single}, windows)]
-    sent = air(cells, [(name, "ap") for name in names], hidden(1, 2, 3))
+    sent = air(cells, [(name, "ap") for name in names], blocked(1, 2, 3))
     others = data(sent, 2) + data(sent, 3)
     parts = [part for ppdu in data(sent, 1) for part in mpdus(ppdu)]
     margin_ns = 8_000
@@ -101,7 +88,7 @@ def test_a_captured_frame_suffers_from_the_signal_that_it_overlaps(air: Air) -> 
         f"must airsim radio set {radio} errors snr capture on x_mm {x_mm}\n"
         for radio, x_mm in enumerate((0, 12_700, 8_000))
     )
-    sent = air(cells, [("weak", "ap"), ("strong", "ap")], hidden(1, 2) + placed)
+    sent = air(cells, [("weak", "ap"), ("strong", "ap")], blocked(1, 2) + placed)
     within = [
         one
         for one in data(sent, 2)

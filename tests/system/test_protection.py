@@ -17,6 +17,7 @@ from radio import (
     OCTETS,
     Cell,
     Sample,
+    blocked,
     difference,
     flow,
     mbps,
@@ -231,7 +232,7 @@ def test_hidden_stations_lose_more_with_cts_to_self_than_with_rts(measured: Meas
     """Neither hears the CTS that the other sends to itself; both hear that of the access point."""
     cells = mixed("left", "right", parameters=HT.replace({"mcs": 0}))
     flows = [("left", "ap"), ("right", "ap")]
-    hide = "must airsim link set 1 2 blocked\nmust airsim link set 2 1 blocked\n"
+    hide = blocked(1, 2)
     keys = "ampdu_mpdus 1"
     seen = mbps(measured(cells, flows, 10, f"{keys} {SELF}")[0], "ap")
     to_self = mbps(measured(cells, flows, 10, f"{keys} {SELF}", hide)[0], "ap")
