@@ -87,7 +87,7 @@ lint-kernel: ## only the checks of C, with checkpatch.pl
 		perl "$$1" --no-tree --strict --terse --quiet --no-summary --ignore CAMELCASE -f $(ACKHOLD)
 
 interrupts: export AIRTCP_TEST_INTERRUPTS := 100
-interrupts: ## Ctrl-C at 100 random instants of each verb; PYTEST="-k report" for some of them
+interrupts: ## Ctrl-C at 100 random instants of each subcommand; PYTEST="-k report" for some of them
 	$(TESTS) tests/system/test_interrupt_instants.py $(PYTEST)
 
 # make signals only its child, which must be Python.

@@ -202,11 +202,11 @@ def indexed(scratch: Path) -> None:
         ):
             found = child(part, out_dir, runs)
             row(what, runs, found["wall_s"], found["cpu_s"], f"{found['rss_mb']:.0f} MB")
-        for verb in (["query", QUERY, out_dir], ["compare", out_dir, out_dir]):
-            command = [sys.executable, "-m", "airtcp", "results", *map(str, verb)]
+        for subcommand in (["query", QUERY, out_dir], ["compare", out_dir, out_dir]):
+            command = [sys.executable, "-m", "airtcp", "results", *map(str, subcommand)]
             began = time.monotonic()
             subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
-            row(f"results {verb[0]}", runs, time.monotonic() - began, 0)
+            row(f"results {subcommand[0]}", runs, time.monotonic() - began, 0)
         shutil.rmtree(scratch / f"indexed-{runs}")
 
 

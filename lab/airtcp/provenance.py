@@ -20,12 +20,12 @@ def commit() -> str | None:
     None if it is neither in a Git repository nor in a wheel.
     """
     if IS_WHEEL:
-        from airtcp import prebuilt  # most verbs do not need it
+        from airtcp import prebuilt  # most subcommands do not need it
 
         return prebuilt.commit()
     if not (REPOSITORY / ".git").exists():  # Git would search the directories above
         return None
-    import subprocess  # most verbs do not need them
+    import subprocess  # most subcommands do not need them
 
     from airtcp import programs
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ctrl-C at random instants of every verb.
+"""Ctrl-C at random instants of every command.
 
 The exit code is 130, there is no traceback, nothing is left running or half-written, and the same
-command then succeeds. AIRTCP_TEST_INTERRUPTS is the number of instants for each verb (default: 2),
+command then succeeds. AIRTCP_TEST_INTERRUPTS is the number of instants for each (default: 2),
 AIRTCP_TEST_SEED that of a run to repeat.
 """
 
@@ -46,7 +46,7 @@ RESUMED = 10
 RUN = "run thesis-lan --set ack_policy=default --duration 1s --seeds 2 --jobs 1 --out OUT"
 
 # In a directory with the finished sweeps thesis-lan and other, and a report of the former.
-VERBS = {
+COMMANDS = {
     "version": "--version",
     "list": "list",
     "list-json": "list --json",
@@ -118,12 +118,12 @@ class Place:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
 
-    def call(self, verb: str, interrupt_s: float | None = None) -> Ended:
+    def call(self, command: str, interrupt_s: float | None = None) -> Ended:
         """Execute a command, and interrupt it after this time like a terminal."""
-        if verb in BUILT:
-            for directory in cache_dir().glob(BUILT[verb]):
+        if command in BUILT:
+            for directory in cache_dir().glob(BUILT[command]):
                 shutil.rmtree(directory)
-        words = shlex.split(VERBS[verb].replace("PORT", str(self._port)))
+        words = shlex.split(COMMANDS[command].replace("PORT", str(self._port)))
         arguments = [self._inputs.get(word, word) for word in words]
         began = time.monotonic()
         process = subprocess.Popen(
@@ -210,86 +210,87 @@ def finished(
 
 @pytest.fixture
 def inputs(
-    verb: str, say: Say, tmp_path_factory: pytest.TempPathFactory
+    command: str, say: Say, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Path]]:
     """Files for words of the command."""
     found = {}
-    if verb == "kernel-deb":
+    if command == "kernel-deb":
         try:
             programs.require({**programs.BUILD, **programs.DEB})
         except AirtcpError as error:
             pytest.skip(str(error))
         found["SMALL"] = image.build(arch="x86_64", say=say).path.parent / "config"
-    if verb == "kernel-import":
+    if command == "kernel-import":
         found["WHEEL"] = make_wheel(tmp_path_factory.mktemp("dist"))[0]
     yield found
-    if verb == "kernel-import":
+    if command == "kernel-import":
         shutil.rmtree(cache_dir() / "prebuilt")
 
 
-def verbs_of(verb: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The verbs below this one, by name."""
-    for action in verb._actions:
+def commands_of(above: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands below a parser, by name."""
+    for action in above._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
     return {}
 
 
-def test_each_verb_is_interrupted() -> None:
+def test_each_command_is_interrupted() -> None:
     known = parser.build()
     commands = {
         f"{name} {below}".strip()
-        for name, verb in verbs_of(known).items()
-        for below in verbs_of(verb) or [""]
+        for name, command in commands_of(known).items()
+        for below in commands_of(command) or [""]
     }
-    interrupted = [f"{command} " for command in VERBS.values()]
+    interrupted = [f"{command} " for command in COMMANDS.values()]
     for command in commands - NOT_INTERRUPTED:
         assert any(each.startswith(f"{command} ") for each in interrupted), command
 
 
 @pytest.mark.parametrize(
-    "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb in SLOW)) for verb in VERBS]
+    "command",
+    [pytest.param(command, marks=[pytest.mark.slow] * (command in SLOW)) for command in COMMANDS],
 )
 def test_ctrl_c_at_any_instant(
-    verb: str, finished: Path, inputs: dict[str, Path], tmp_path: Path
+    command: str, finished: Path, inputs: dict[str, Path], tmp_path: Path
 ) -> None:
-    rng = random.Random(f"{SEED} {verb}")
+    rng = random.Random(f"{SEED} {command}")
     whole = None
     first = Place(tmp_path / "whole", finished, inputs)
-    if verb in ENDLESS:
-        lasts_s = ENDLESS[verb]
+    if command in ENDLESS:
+        lasts_s = ENDLESS[command]
     else:
-        if verb in BUILT:
-            first.call(verb)  # fills ccache's cache
-        whole = first.call(verb)
+        if command in BUILT:
+            first.call(command)  # fills ccache's cache
+        whole = first.call(command)
         assert whole.code == 0, whole.err
         lasts_s = whole.wall_s
     first.assert_clean()
     interrupted = 0
     for number in range(INSTANTS):
         instant_s = rng.uniform(0, lasts_s)
-        where = f"AIRTCP_TEST_SEED={SEED}: {verb} after {instant_s:.3f} s of {lasts_s:.3f} s"
+        where = f"AIRTCP_TEST_SEED={SEED}: {command} after {instant_s:.3f} s of {lasts_s:.3f} s"
         print(where)
         place = Place(tmp_path / str(number), finished, inputs)
-        ended = place.call(verb, instant_s)
+        ended = place.call(command, instant_s)
         assert "Traceback" not in ended.err, f"{where}\n{ended.err}"
         if ended.code == -signal.SIGINT:  # a script was starting; a shell's exit code is 130
             assert (ended.out, ended.err) == ("", ""), where
         elif ended.code == 0 and whole:  # it was faster than the first time
-            assert verb in RANDOM or ended.out == whole.out, where
+            assert command in RANDOM or ended.out == whole.out, where
         else:
             assert ended.code == 130, f"{where}\n{ended.err}"
         interrupted += ended.code != 0
-        place.assert_clean(first.work if whole and verb not in PARTIAL else None)
+        place.assert_clean(first.work if whole and command not in PARTIAL else None)
         if whole and number % RESUMED == min(INSTANTS, RESUMED) - 1:
-            again = place.call(verb)
-            refused = verb in ONCE and again.code == 2
+            again = place.call(command)
+            refused = command in ONCE and again.code == 2
             assert again.code == 0 or refused, f"{where}\n{again.err}"
             if refused:  # everything had been written
                 assert "already exists" in again.err
-            elif verb not in RANDOM:
+            elif command not in RANDOM:
                 assert again.out == whole.out, where
             # The report of a demo says how long the runs took.
-            place.assert_clean(first.work if verb != "demo" else None)
+            place.assert_clean(first.work if command != "demo" else None)
         shutil.rmtree(tmp_path / str(number))
     assert interrupted or INSTANTS < 20

@@ -80,7 +80,7 @@ def test_files_of_airtcp_are_read_in_any_encoding(tmp_path: Path) -> None:
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
 def test_arguments_that_are_not_utf_8_are_refused(tmp_path: Path, locale: str) -> None:
     path = os.fsencode(tmp_path) + b"/\xff\xfe"
-    for verb in (
+    for subcommand in (
         ["run", "thesis-lan", "--out", path],
         ["run", "thesis-lan", "--title", b"caf\xe9"],
         ["report", path],
@@ -89,7 +89,7 @@ def test_arguments_that_are_not_utf_8_are_refused(tmp_path: Path, locale: str) -
         ["show", path + b".yaml"],
         ["exec", "thesis-lan", "station", "--", "echo", b"\xe9"],
     ):
-        code, out, stderr = shell([*sweeps.AIRTCP, *verb], "", LC_ALL=locale)
+        code, out, stderr = shell([*sweeps.AIRTCP, *subcommand], "", LC_ALL=locale)
         assert (code, out) == (2, b"")
         assert stderr.startswith(b"airtcp: argument ") and stderr.count(b"\n") == 1
         assert stderr.endswith(b" is not UTF-8; only UTF-8 is allowed, also in names of files\n")

@@ -285,9 +285,9 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
             "new thesis-lan: thesis-lan is an experiment of airtcp, and both would use "
             "results/thesis-lan; give another name",
         ),
-        (["rn"], "VERB: 'rn' is not allowed; did you mean 'run'? allowed: run "),
-        (["results", "qery"], "results: VERB: 'qery' is not allowed; did you mean 'query'? "),
-        ([], "the following arguments are required: VERB (see airtcp --help)"),
+        (["rn"], "COMMAND: 'rn' is not allowed; did you mean 'run'? allowed: run "),
+        (["results", "qery"], "results: COMMAND: 'qery' is not allowed; did you mean 'query'? "),
+        ([], "the following arguments are required: COMMAND (see airtcp --help)"),
         (["run"], "run: the following arguments are required: EXPERIMENT (see airtcp run --he"),
         (["run", "x", "--seeds", "0"], "run: --seeds: '0' is not a positive integer (see "),
         (["run", "x", "--jobs", "two"], "run: --jobs: 'two' is not a positive integer (see "),

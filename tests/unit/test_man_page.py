@@ -37,9 +37,9 @@ def test_the_manual_page_has_no_warnings() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_manual_page_has_every_verb() -> None:
+def test_the_manual_page_has_every_subcommand() -> None:
     sections = re.findall(r"^\.SH (?:COMMAND )?.*?'airtcp (\w+)", PAGE.read_text(), re.M)
-    assert set(sections) >= {verb for verbs in parser.GROUPS.values() for verb in verbs}
+    assert set(sections) >= {command for commands in parser.GROUPS.values() for command in commands}
 
 
 def test_the_manual_page_has_the_options_of_setup() -> None:

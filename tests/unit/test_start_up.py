@@ -55,10 +55,10 @@ def test_only_modules_that_read_experiments_are_imported(arguments: list[str]) -
 
 
 @pytest.mark.parametrize("group", parser.GROUPS)
-def test_parser_groups_add_their_verbs(group: str) -> None:
-    verbs = [parser.build([verb]).format_help() for verb in parser.GROUPS[group]]
-    assert len(set(verbs)) == 1
-    listed = re.findall("^    ([a-z]+)", verbs[0], re.MULTILINE)
+def test_parser_groups_add_their_subcommands(group: str) -> None:
+    subcommands = [parser.build([subcommand]).format_help() for subcommand in parser.GROUPS[group]]
+    assert len(set(subcommands)) == 1
+    listed = re.findall("^    ([a-z]+)", subcommands[0], re.MULTILINE)
     assert listed == list(parser.GROUPS[group])
 
 

@@ -159,9 +159,9 @@ run all --quick --json | run all: requires --quick or --full
 run all --full --set mcs=7 | run all: requires --quick or --full
 """
 OTHERS = """
- | the following arguments are required: VERB
+ | the following arguments are required: COMMAND
 rn | 'rn' is not allowed; did you mean 'run'?
---sets | the following arguments are required: VERB
+--sets | the following arguments are required: COMMAND
 fly now | 'fly' is not allowed; allowed: run
 list nope | unrecognized arguments: nope
 list --jsn | unrecognized arguments: --jsn; did you mean '--json'?
@@ -213,8 +213,8 @@ worker tcp://127.0.0.1:99999 | is not a scheduler's address
 worker tls://127.0.0.1:8786 | needs the cluster's certificates
 worker tcp://192.0.2.1:8786 | is allowed only on this machine
 worker tcp://127.0.0.1:8786 --jobs 0 | --jobs: '0' is not a positive integer
-kernel | kernel: the following arguments are required: VERB
-kernel make | kernel: VERB: 'make' is not allowed; allowed: build path import series deb openwrt
+kernel | kernel: the following arguments are required: COMMAND
+kernel make | kernel: COMMAND: 'make' is not allowed; allowed: build path import series deb openwrt
 kernel import | the following arguments are required: WHEEL
 kernel import none.whl | none.whl: No such file or directory
 kernel import notes.txt | notes.txt: cannot be read as a wheel
@@ -278,7 +278,7 @@ report no-schema | results.json is not a document of airtcp: it has no schema
 report newer | results.json is of schema 99
 report edited | results.json has changed
 report list-json | results.json is not a document of airtcp
-results | results: the following arguments are required: VERB
+results | results: the following arguments are required: COMMAND
 results qery | did you mean 'query'?
 results query | the following arguments are required: SQL, DIR
 results query "SELECT 1" | the following arguments are required: DIR

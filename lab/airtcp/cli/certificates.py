@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The option --certificates of the verbs for clusters."""
+"""The option --certificates of the subcommands for clusters."""
 
 import argparse
 import os

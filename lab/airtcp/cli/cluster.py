@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs `scheduler` and `worker`."""
+"""The subcommands `scheduler` and `worker`."""
 
 import argparse
 import os
@@ -7,13 +7,13 @@ import os
 from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import require_cluster_libraries
-from airtcp.cli.options import Verbs, add_jobs, path, port, word
+from airtcp.cli.options import Subcommands, add_jobs, path, port, word
 from airtcp.sweep import certificates
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `scheduler` and `worker`."""
-    scheduler = verbs.add_parser(
+    scheduler = subcommands.add_parser(
         "scheduler", help="distribute the runs of `run --cluster` to workers"
     )
     scheduler.add_argument(
@@ -36,7 +36,7 @@ def add(verbs: Verbs) -> None:
     )
     scheduler.set_defaults(do=_scheduler)
 
-    worker = verbs.add_parser("worker", help="execute runs until the scheduler exits")
+    worker = subcommands.add_parser("worker", help="execute runs until the scheduler exits")
     worker.add_argument(
         "scheduler",
         metavar="tls://HOST:PORT",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Functions of several verbs: objects built from options."""
+"""Functions of several subcommands: objects built from options."""
 
 import argparse
 import importlib.util

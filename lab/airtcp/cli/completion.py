@@ -8,21 +8,21 @@ import argcomplete
 from argcomplete.shell_integration import shellcode
 
 from airtcp.cli import parser
-from airtcp.cli.options import Verbs
+from airtcp.cli.options import Subcommands
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `completion`."""
-    verb = verbs.add_parser(
+    subcommand = subcommands.add_parser(
         "completion",
         help="print a completion script for bash, zsh or fish",
         description='bash and zsh: eval "$(airtcp completion bash)" in ~/.bashrc or ~/.zshrc; '
         "fish: airtcp completion fish >~/.config/fish/completions/airtcp.fish",
     )
-    verb.add_argument("shell", choices=SHELLS)
-    verb.set_defaults(do=_print)
+    subcommand.add_argument("shell", choices=SHELLS)
+    subcommand.set_defaults(do=_print)
 
 
 def _print(options: argparse.Namespace) -> int:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `demo`: a small experiment and its report."""
+"""The subcommand `demo`: a small experiment and its report."""
 
 import argparse
 from pathlib import Path
 
-from airtcp.cli.options import Verbs, path
+from airtcp.cli.options import Subcommands, path
 
 _RUN = (
     *("run", "thesis-lan", "--set", "ack_policy=default,aad,auto", "--set", "delay=0ms,10ms"),
@@ -12,9 +12,9 @@ _RUN = (
 )
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `demo`."""
-    demo = verbs.add_parser(
+    demo = subcommands.add_parser(
         "demo",
         help="measure default, aad and auto over Wi-Fi, print the table, write the report",
         description=f"The same as: airtcp {' '.join(_RUN)}; then airtcp report.",

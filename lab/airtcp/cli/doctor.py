@@ -15,7 +15,7 @@ from airtcp import programs
 from airtcp.backends import guesttools, hostapd
 from airtcp.backends.uml import can_fix_addresses, memory_dir
 from airtcp.cache import cache_dir
-from airtcp.cli.options import Verbs, add_json
+from airtcp.cli.options import Subcommands, add_json
 from airtcp.errors import AirtcpError
 from airtcp.kernel import image
 from airtcp.kernel.source import DEBIAN_TARBALL, SERIES
@@ -87,9 +87,9 @@ def require_programs(*, has_guest: bool = False) -> None:
         print(f"warning: {_addresses().found}; {_addresses().remedy}", file=sys.stderr)
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `doctor`."""
-    check = verbs.add_parser(
+    check = subcommands.add_parser(
         "doctor", help="check this machine: what is missing and how to install it"
     )
     add_json(check, "print JSON")

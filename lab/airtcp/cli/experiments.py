@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs `show`, `new` and `schema`."""
+"""The subcommands `show`, `new` and `schema`."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_experiment, add_json, add_policy, add_settings
+from airtcp.cli.options import Subcommands, add_experiment, add_json, add_policy, add_settings
 from airtcp.experiment import figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.experiment.papers import SIGNS
@@ -16,16 +16,18 @@ from airtcp.parameters import Parameters
 from airtcp.paths import PROGRAM
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `show`, `new` and `schema`."""
-    show = verbs.add_parser("show", help="show an experiment: parameters, cases, published values")
+    show = subcommands.add_parser(
+        "show", help="show an experiment: parameters, cases, published values"
+    )
     add_experiment(show)
     add_settings(show)
     add_policy(show)
     add_json(show, "print JSON")
     show.set_defaults(do=_show)
 
-    new = verbs.add_parser("new", help="write a new experiment file to start from")
+    new = subcommands.add_parser("new", help="write a new experiment file to start from")
     new.add_argument(
         "experiment",
         metavar="NAME|PATH",
@@ -33,7 +35,7 @@ def add(verbs: Verbs) -> None:
     )
     new.set_defaults(do=_new)
 
-    described = verbs.add_parser(
+    described = subcommands.add_parser(
         "schema", help="print the JSON Schema of experiment files, for editors"
     )
     add_policy(described)

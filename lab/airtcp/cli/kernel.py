@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `kernel`."""
+"""The subcommand `kernel`."""
 
 import argparse
 from pathlib import Path
@@ -10,40 +10,40 @@ from airtcp.backends import guesttools
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import build_one
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_kernel_source, add_kernels, add_policy, path
+from airtcp.cli.options import Subcommands, add_kernel_source, add_kernels, add_policy, path
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import deb, image, openwrt, series
 from airtcp.kernel.image import Kernel
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `kernel`."""
-    kernels = verbs.add_parser(
+    kernels = subcommands.add_parser(
         "kernel", help="build a kernel, print its path, write patches or packages"
     )
-    kernel_verbs = kernels.add_subparsers(metavar="VERB", required=True)
+    kernel_subcommands = kernels.add_subparsers(metavar="COMMAND", required=True)
     for name, do, text in (
         ("build", _kernel_build, "build the kernel if it is not cached"),
         ("path", _kernel_path, "print the path of the kernel; build it if needed"),
     ):
-        verb = kernel_verbs.add_parser(name, help=text)
-        verb.add_argument(
+        subcommand = kernel_subcommands.add_parser(name, help=text)
+        subcommand.add_argument(
             "--arch",
             choices=get_args(image.Arch),
             default="um",
             help="um: the laboratory's (default); x86_64: for QEMU, with policies as modules",
         )
-        add_policy(verb)
-        add_kernels(verb)
-        verb.set_defaults(do=do)
-    _add_import(kernel_verbs)
-    _add_series(kernel_verbs)
-    _add_deb(kernel_verbs)
-    _add_openwrt(kernel_verbs)
+        add_policy(subcommand)
+        add_kernels(subcommand)
+        subcommand.set_defaults(do=do)
+    _add_import(kernel_subcommands)
+    _add_series(kernel_subcommands)
+    _add_deb(kernel_subcommands)
+    _add_openwrt(kernel_subcommands)
 
 
-def _add_import(verbs: Verbs) -> None:
-    wheel = verbs.add_parser(
+def _add_import(subcommands: Subcommands) -> None:
+    wheel = subcommands.add_parser(
         "import",
         help="use the kernel of a wheel instead of building it",
         description=(
@@ -55,8 +55,8 @@ def _add_import(verbs: Verbs) -> None:
     wheel.set_defaults(do=_kernel_import)
 
 
-def _add_series(verbs: Verbs) -> None:
-    patches = verbs.add_parser(
+def _add_series(subcommands: Subcommands) -> None:
+    patches = subcommands.add_parser(
         "series",
         help="write kernel changes as a patch series for posting",
         description=(
@@ -88,8 +88,8 @@ def _add_series(verbs: Verbs) -> None:
     patches.set_defaults(do=_kernel_series)
 
 
-def _add_deb(verbs: Verbs) -> None:
-    packages = verbs.add_parser(
+def _add_deb(subcommands: Subcommands) -> None:
+    packages = subcommands.add_parser(
         "deb",
         help="build Debian packages of Linux for x86-64 with the ACK policies as modules",
     )
@@ -110,8 +110,8 @@ def _add_deb(verbs: Verbs) -> None:
     packages.set_defaults(do=_kernel_deb)
 
 
-def _add_openwrt(verbs: Verbs) -> None:
-    packages = verbs.add_parser(
+def _add_openwrt(subcommands: Subcommands) -> None:
+    packages = subcommands.add_parser(
         "openwrt",
         help="write patches and packages for an OpenWrt tree with Linux 6.12",
         description=(

@@ -105,7 +105,7 @@ def build_all(
 
 
 def build_one(options: argparse.Namespace, policy: OwnPolicy | None, *cases: Case) -> Kernel:
-    """The kernel of a verb that uses one, for these cases."""
+    """The kernel of a subcommand that uses one, for these cases."""
     [choice] = choices_of(options)
     choice.check(cases)
     return choice.build(policy, cases)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `list`."""
+"""The subcommand `list`."""
 
 import argparse
 import json
 
-from airtcp.cli.options import Verbs, add_json
+from airtcp.cli.options import Subcommands, add_json
 from airtcp.experiment import summaries
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `list`."""
-    listing = verbs.add_parser("list", help="list the experiments")
+    listing = subcommands.add_parser("list", help="list the experiments")
     add_json(listing, "print JSON")
     listing.set_defaults(do=_list)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Options shared by several verbs, and the types of their values."""
+"""Options shared by several subcommands, and the types of their values."""
 
 import argparse
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from typing import TypeAlias, get_args
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.units import parse_digits
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Subcommands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 MAX_SEEDS = 1_000_000
 

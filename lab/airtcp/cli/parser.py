@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command-line parser; each group of verbs adds its own subparsers."""
+"""The command-line parser; each group of subcommands adds its own subparsers."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from airtcp.cli.version import ShowVersion
 from airtcp.errors import InputError
 from airtcp.paths import PROGRAM
 
-# The verbs that each module adds. Only the module of the given verb is imported: importing all of
+# The commands that each module adds. Only the module of the given one is imported: importing all of
 # them takes longer than `list`.
 GROUPS: Mapping[str, Sequence[str]] = {
     "run": ("run",),
@@ -60,12 +60,12 @@ class _Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message: str) -> NoReturn:
-        verb = self.prog.removeprefix("airtcp").strip()
+        subcommand = self.prog.removeprefix("airtcp").strip()
         text = message.removeprefix("argument ")
-        raise InputError(f"{verb and f'{verb}: '}{text} (see {self.prog} --help)")
+        raise InputError(f"{subcommand and f'{subcommand}: '}{text} (see {self.prog} --help)")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Words that are not known are an error of the parser that knows the verb's options."""
+        """Unknown words are an error of the parser that knows the options of the subcommand."""
         words = list(args)
         start = words.index("--") + 1 if "--" in words else len(words)
         words[start:] = [_LATER_DASHES if word == "--" else word for word in words[start:]]
@@ -94,7 +94,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def load(arguments: Sequence[str]) -> list[ModuleType]:
-    """Import the module of the verb that the arguments begin with, or else those of all verbs."""
+    """Import the module of the subcommand that the arguments begin with, or else all modules."""
     if arguments and arguments[0] == "--version":
         return []
     given = [group for group, known in GROUPS.items() if arguments and arguments[0] in known]
@@ -102,9 +102,9 @@ def load(arguments: Sequence[str]) -> list[ModuleType]:
 
 
 def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser with the verb that the arguments begin with, else with all verbs.
+    """Return the parser with the subcommand that the arguments begin with, else with all.
 
-    Each verb sets `do` to the function that executes it.
+    Each subcommand sets `do` to the function that executes it.
     """
     parser = _Parser(
         prog="airtcp",
@@ -113,7 +113,7 @@ def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=ShowVersion)
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in load(arguments):
-        module.add(verbs)
+        module.add(subcommands)
     return parser

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `policy`."""
+"""The subcommand `policy`."""
 
 import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
 
-from airtcp.cli.options import Verbs, add_json
+from airtcp.cli.options import Subcommands, add_json
 from airtcp.kernel import bpf
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `policy`."""
-    policy = verbs.add_parser(
+    policy = subcommands.add_parser(
         "policy", help="load ACK policies in BPF into this machine's kernel, list or unload them"
     )
-    policy_verbs = policy.add_subparsers(metavar="VERB", required=True)
-    load = policy_verbs.add_parser(
+    policy_subcommands = policy.add_subparsers(metavar="COMMAND", required=True)
+    load = policy_subcommands.add_parser(
         "load",
         help="compile and register a policy",
         description=(
@@ -42,10 +42,10 @@ def add(verbs: Verbs) -> None:
         help="also select it for new connections of this cgroup; it may already be loaded",
     )
     load.set_defaults(do=_load)
-    listing = policy_verbs.add_parser("list", help="list the policies in BPF that are loaded")
+    listing = policy_subcommands.add_parser("list", help="list the policies in BPF that are loaded")
     add_json(listing, "print JSON")
     listing.set_defaults(do=_list)
-    unload = policy_verbs.add_parser(
+    unload = policy_subcommands.add_parser(
         "unload",
         help="remove a policy",
         description=(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs `shell` and `exec`."""
+"""The subcommands `shell` and `exec`."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.kernels import build_one
 from airtcp.cli.messages import say
 from airtcp.cli.options import (
-    Verbs,
+    Subcommands,
     add_experiment,
     add_kernels,
     add_policy,
@@ -24,9 +24,9 @@ from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.testbed.build import testbed_of
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `shell` and `exec`."""
-    shell = verbs.add_parser(
+    shell = subcommands.add_parser(
         "shell",
         help="boot the network of an experiment and open a prompt in it",
         description=(
@@ -38,7 +38,7 @@ def add(verbs: Verbs) -> None:
     _add_network(shell)
     shell.set_defaults(do=_shell)
 
-    execute = verbs.add_parser(
+    execute = subcommands.add_parser(
         "exec",
         help="run a command in a node of the network of an experiment",
         description=(
@@ -57,11 +57,11 @@ def add(verbs: Verbs) -> None:
     execute.set_defaults(do=_exec)
 
 
-def _add_network(verb: argparse.ArgumentParser) -> None:
-    add_experiment(verb)
-    add_settings(verb)
-    add_policy(verb)
-    add_kernels(verb)
+def _add_network(subcommand: argparse.ArgumentParser) -> None:
+    add_experiment(subcommand)
+    add_settings(subcommand)
+    add_policy(subcommand)
+    add_kernels(subcommand)
 
 
 def _case(options: argparse.Namespace, policy: OwnPolicy | None) -> Case:

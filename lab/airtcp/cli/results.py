@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs `report` and `results`."""
+"""The subcommands `report` and `results`."""
 
 import argparse
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airtcp.cli.messages import counter, say
 from airtcp.cli.options import (
-    Verbs,
+    Subcommands,
     add_form,
     add_metrics,
     add_verify,
@@ -24,9 +24,9 @@ from airtcp.results.record import RUNS
 from airtcp.units import counted
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `report` and `results`."""
-    report = verbs.add_parser(
+    report = subcommands.add_parser(
         "report",
         help="write report.html from finished runs",
         description=(
@@ -79,12 +79,14 @@ def add(verbs: Verbs) -> None:
     )
     report.set_defaults(do=_report)
 
-    _add_results(verbs.add_parser("results", help="query finished sweeps: SQL, comparison, CSV"))
+    _add_results(
+        subcommands.add_parser("results", help="query finished sweeps: SQL, comparison, CSV")
+    )
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
-    query = verbs.add_parser(
+    subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
+    query = subcommands.add_parser(
         "query",
         help="query the runs of sweeps with SQL",
         description=(
@@ -102,7 +104,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     add_verify(query)
     query.set_defaults(do=_results_query)
 
-    compare = verbs.add_parser(
+    compare = subcommands.add_parser(
         "compare",
         help="compare two sweeps run by run",
         description=(
@@ -117,7 +119,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     add_verify(compare)
     compare.set_defaults(do=_results_compare)
 
-    export = verbs.add_parser("export", help="print the table of all runs as CSV")
+    export = subcommands.add_parser("export", help="print the table of all runs as CSV")
     export.add_argument("directory", metavar="DIR", type=path, help="directory of a `run`")
     add_verify(export)
     export.set_defaults(do=_results_export)
@@ -134,7 +136,7 @@ def _report(options: argparse.Namespace) -> int:
     if options.published:
         return _report_published(options.directory)
     if options.index:
-        # Imported here and below because other verbs of this module do not need them.
+        # Imported here and below because other subcommands of this module do not need them.
         from airtcp.report.index import write_index
 
         print(write_index(options.directory))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `run`."""
+"""The subcommand `run`."""
 
 import argparse
 import shlex
@@ -10,7 +10,7 @@ from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.kernels import Choice, build_all, changes_for, choices_of, with_kernels
 from airtcp.cli.messages import say
 from airtcp.cli.options import (
-    Verbs,
+    Subcommands,
     add_experiment,
     add_json,
     add_kernels,
@@ -31,9 +31,9 @@ from airtcp.sweep import inputs
 from airtcp.sweep.session import Options, Planned, measure, measure_all
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `run`."""
-    run = verbs.add_parser(
+    run = subcommands.add_parser(
         "run",
         help="run an experiment",
         description=(

@@ -7,16 +7,17 @@
 import argparse
 import os
 
-from airtcp.cli.options import Verbs
+from airtcp.cli.options import Subcommands
 from airtcp.paths import REPOSITORY
 
 SETS = ("run", "build", "be", "test", "verify", "bench")
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `setup`."""
-    setup = verbs.add_parser(
-        "setup", help="list what is missing, ask, and install it; no other verb installs anything"
+    setup = subcommands.add_parser(
+        "setup",
+        help="list what is missing, ask, and install it; no other command installs anything",
     )
     setup.add_argument(
         "set",

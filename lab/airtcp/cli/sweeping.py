@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the verbs that measure have in common: their options, and the preparation of a sweep."""
+"""Options of the subcommands that measure, and the preparation of a sweep."""
 
 import argparse
 import errno

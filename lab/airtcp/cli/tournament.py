@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `tournament`."""
+"""The subcommand `tournament`."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from itertools import chain
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import changes_for
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, add_json, add_kernel_source, add_policy, seeds
+from airtcp.cli.options import Subcommands, add_json, add_kernel_source, add_policy, seeds
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
@@ -25,9 +25,9 @@ from airtcp.sweep.session import Planned, measure_all
 _NAME = "tournament"
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `tournament`."""
-    parser = verbs.add_parser(
+    parser = subcommands.add_parser(
         _NAME,
         help="compare all ACK policies under many conditions",
         description=(

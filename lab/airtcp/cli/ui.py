@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verb `ui`."""
+"""The subcommand `ui`."""
 
 import argparse
 from pathlib import Path
 
 from airtcp.cli.messages import say
-from airtcp.cli.options import Verbs, path, port
+from airtcp.cli.options import Subcommands, path, port
 
 
-def add(verbs: Verbs) -> None:
+def add(subcommands: Subcommands) -> None:
     """Add `ui`."""
-    ui = verbs.add_parser(
+    ui = subcommands.add_parser(
         "ui",
         help="browse finished sweeps in a web browser",
         description=(
@@ -38,7 +38,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _ui(options: argparse.Namespace) -> int:
-    # Imported here because other verbs do not need it.
+    # Imported here because other subcommands do not need it.
     from airtcp.ui.server import Server
 
     with Server(options.directory, options.port) as server:
