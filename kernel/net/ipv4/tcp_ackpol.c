@@ -190,7 +190,7 @@ void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb)
 		ap->first_us = now_us;
 		ap->bound_us = 0;
 	}
-	ap->segs += max_t(u16, 1, skb_shinfo(skb)->gso_segs);
+	ap->segs += tcp_ackpol_skb_segs(skb);
 
 	if (ap->ops->data_recv)
 		ap->ops->data_recv(sk);

@@ -45,6 +45,20 @@ static inline const char *tcp_ackpol_name(const struct tcp_ackpol_ops *ops)
 	return ops ? ops->name : TCP_ACKPOL_DEFAULT;
 }
 
+/* Number of segments in a packet whose headers have been removed. Hypervisors
+ * (virtio, tun, xen) pass on several as one packet, with their size only.
+ */
+static inline u32 tcp_ackpol_skb_segs(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+
+	if (shinfo->gso_segs)
+		return shinfo->gso_segs;
+	if (shinfo->gso_size && skb->len)
+		return DIV_ROUND_UP(skb->len, shinfo->gso_size);
+	return 1;
+}
+
 /* Ensure that a timer of a socket fires no later than @expires.
  *
  * A queued timer holds a reference to the socket. So does a handler that runs on

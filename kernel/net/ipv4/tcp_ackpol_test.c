@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit tests of the ACK policies' timer: each queued timer has a reference */
+/* KUnit tests of the ACK policies' framework: each queued timer has a reference,
+ * and segments are counted.
+ */
 
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -96,9 +98,40 @@ static void test_a_timer_queued_during_its_handler_is_not_moved(struct kunit *te
 	KUNIT_EXPECT_EQ(test, references(run), 2);
 }
 
+static u32 segs_of(struct kunit *test, unsigned int len, u16 gso_size, u16 gso_segs)
+{
+	struct sk_buff *skb = alloc_skb(len, GFP_KERNEL);
+	u32 segs;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_put(skb, len);
+	skb_shinfo(skb)->gso_size = gso_size;
+	skb_shinfo(skb)->gso_segs = gso_segs;
+	segs = tcp_ackpol_skb_segs(skb);
+	kfree_skb(skb);
+	return segs;
+}
+
+static void test_segments_of_a_packet_are_counted(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, segs_of(test, 1448, 0, 0), 1);
+	KUNIT_EXPECT_EQ(test, segs_of(test, 4344, 1448, 3), 3);
+	KUNIT_EXPECT_EQ(test, segs_of(test, 4345, 1448, 4), 4);
+}
+
+static void test_segments_without_their_number_are_counted(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, segs_of(test, 1448, 1448, 0), 1);
+	KUNIT_EXPECT_EQ(test, segs_of(test, 1449, 1448, 0), 2);
+	KUNIT_EXPECT_EQ(test, segs_of(test, 4344, 1448, 0), 3);
+	KUNIT_EXPECT_EQ(test, segs_of(test, 0, 1448, 0), 1);
+}
+
 static struct kunit_case tcp_ackpol_cases[] = {
 	KUNIT_CASE(test_a_queued_timer_has_one_reference),
 	KUNIT_CASE(test_a_timer_queued_during_its_handler_is_not_moved),
+	KUNIT_CASE(test_segments_of_a_packet_are_counted),
+	KUNIT_CASE(test_segments_without_their_number_are_counted),
 	{}
 };
 
@@ -110,4 +143,4 @@ static struct kunit_suite tcp_ackpol_suite = {
 kunit_test_suite(tcp_ackpol_suite);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("KUnit tests of the timer of TCP acknowledgment policies");
+MODULE_DESCRIPTION("KUnit tests of the framework of TCP acknowledgment policies");
