@@ -408,7 +408,7 @@ def test_airtime_agrees_with_mac80211(guest_run: Run) -> None:
     cells = [Cell("ap", ["near", "far"], HT)]
     stations = "/sys/kernel/debug/ieee80211/phy0/netdev:wlan0/stations"
     show = "".join(
-        f"echo {name} $(cat {stations}/{radio_mac(index)}/airsim_tx_airtime_ns) "
+        f"echo {name} $(grep '^0 {radio_mac(index)} present' /sys/kernel/debug/airsim/peers) "
         f"$(grep -o 'TX: [0-9]*' {stations}/{radio_mac(index)}/airtime) >>airtime\n"
         for index, name in ((1, "near"), (2, "far"))
     )
@@ -417,7 +417,7 @@ def test_airtime_agrees_with_mac80211(guest_run: Run) -> None:
     flows = "".join(flow(cells, "ap", name, 3, 0, 1_000_000) for name in ("near", "far"))
     script = lossy + flows + "sleep 4\n" + show
     for line in (guest_run(script, cells) / "airtime").read_text().splitlines():
-        name, airsim_ns, _, mac80211_us = line.split()
+        name, _, _, _, airsim_ns, _, mac80211_us = line.split()
         print(name, airsim_ns, mac80211_us)
         assert int(airsim_ns) > 1e9
         # mac80211 counts only QoS data, not management frames.

@@ -40,7 +40,7 @@ METRICS: Mapping[str, Metric] = {
     "airtime_jain": Metric(
         "",
         "Jain's fairness index of the stations' airtimes: of the PPDUs that each station and its "
-        "access point sent to each other since it associated",
+        "access points sent to each other",
     ),
     "request_response_ms_mean": Metric(
         "ms", "request_response: mean time from sending a request to the last byte of the reply"

@@ -3,13 +3,22 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
 
 _AMPDU_SIZE = re.compile(r"ampdu_size_(\d+)")
-_AIRTIME = re.compile(r"phy(\d+)/netdev:wlan0/stations/([0-9a-f:]{17})/airsim_tx_airtime_ns (\d+)")
+_AIRTIME = re.compile(r"(\d+) ([0-9a-f:]{17}) (present|left) (\d+)")
+
+
+@dataclass(frozen=True)
+class Airtime:
+    """The PPDUs from a radio to a receiver. present: it was associated at the end."""
+
+    duration_ns: int
+    present: bool
 
 
 def read_airsim(run_dir: Path) -> dict[str, int]:
@@ -30,19 +39,20 @@ def read_airsim_totals(run_dir: Path) -> dict[str, int]:
     return _counters(run_dir / "airsim-after.txt")
 
 
-def read_airtimes_ns(run_dir: Path) -> dict[tuple[int, str], int]:
-    """The airtime of the PPDUs from a radio to another one with an address, since it associated.
+def read_airtimes(run_dir: Path) -> dict[tuple[int, str], Airtime]:
+    """The airtime of the PPDUs from a radio to another one with an address.
 
     Empty if the run has not saved them. Raises AirtcpError if the file is corrupt.
     """
     path = run_dir / "airtimes.txt"
-    airtimes_ns: dict[tuple[int, str], int] = {}
+    airtimes: dict[tuple[int, str], Airtime] = {}
     for number, line in enumerate(read_text(path).splitlines() if path.exists() else (), start=1):
         match = _AIRTIME.fullmatch(line)
         if not match:
             raise AirtcpError(f"{path}:{number}: not an airtime of a station")
-        airtimes_ns[int(match.group(1)), match.group(2)] = int(match.group(3))
-    return airtimes_ns
+        airtime = Airtime(int(match.group(4)), match.group(3) == "present")
+        airtimes[int(match.group(1)), match.group(2)] = airtime
+    return airtimes
 
 
 def ampdu_sizes(counters: Mapping[str, int]) -> dict[int, int]:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files.airsim import (
+    Airtime,
     ampdu_sizes,
     read_airsim,
     read_airsim_totals,
-    read_airtimes_ns,
+    read_airtimes,
 )
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
@@ -111,24 +112,30 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
 
 def stations(run_dir: Path, testbed: Testbed) -> list[StationRecord]:
     """The stations with radios, with their airtime; none if the run has not saved it."""
-    airtimes_ns = read_airtimes_ns(run_dir)
-    if not airtimes_ns:
+    airtimes = read_airtimes(run_dir)
+    if not airtimes:
         return []
-    records = {node.name: StationRecord(name=node.name) for node in testbed.wireless("station")}
-    for access_point in testbed.wireless("access_point"):
-        radio = testbed.radio(access_point.name)
-        for name in records:
-            own = testbed.radio(name)
-            down_ns = airtimes_ns.get((radio, radio_mac(own)))
-            up_ns = airtimes_ns.get((own, radio_mac(radio)))
-            if down_ns is not None and up_ns is not None:
-                records[name] = StationRecord(
-                    name=name,
-                    access_point=access_point.name,
-                    airtime_down_s=down_ns / 1e9,
-                    airtime_up_s=up_ns / 1e9,
-                )
-    return list(records.values())
+    unsent = Airtime(0, present=False)
+    records = []
+    for node in testbed.wireless("station"):
+        own = testbed.radio(node.name)
+        joined, down_ns, up_ns = None, 0, 0
+        for access_point in testbed.wireless("access_point"):
+            radio = testbed.radio(access_point.name)
+            down = airtimes.get((radio, radio_mac(own)), unsent)
+            up = airtimes.get((own, radio_mac(radio)), unsent)
+            down_ns += down.duration_ns
+            up_ns += up.duration_ns
+            if down.present and up.present:
+                joined = access_point.name
+        record = StationRecord(
+            name=node.name,
+            access_point=joined,
+            airtime_down_s=down_ns / 1e9,
+            airtime_up_s=up_ns / 1e9,
+        )
+        records.append(record)
+    return records
 
 
 def airtime_jain(run_dir: Path, testbed: Testbed) -> float | None:

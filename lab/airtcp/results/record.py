@@ -123,8 +123,8 @@ class StationRecord(Document):
     """A station with a radio, in a run with several.
 
     access_point: with which it is associated at the end; null if with none. airtime_down_s,
-    airtime_up_s: duration of the PPDUs that the access point has sent to it, and that it has sent
-    to the access point, since it associated.
+    airtime_up_s: duration of the PPDUs that access points have sent to it, and that it has sent to
+    access points, since boot.
     """
 
     name: str

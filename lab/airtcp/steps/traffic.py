@@ -32,6 +32,7 @@ from airtcp.steps.workloads import WORKLOADS
 from airtcp.testbed.model import RRUL_CLASSES, Flow, Probe, Testbed
 
 _AIRSIM = "/sys/kernel/debug/airsim/stats"
+_PEERS = "/sys/kernel/debug/airsim/peers"
 
 
 def plan(testbed: Testbed) -> list[Step]:
@@ -82,18 +83,11 @@ def plan(testbed: Testbed) -> list[Step]:
     ]
 
 
-_AIRTIMES = (
-    "cd /sys/kernel/debug/ieee80211; "
-    "for file in phy*/netdev:wlan0/stations/*/airsim_tx_airtime_ns; do "
-    "[ ! -r $file ] || { read -r ns <$file; echo $file $ns; }; done"
-)
-
-
 def _airtimes(testbed: Testbed) -> list[Step]:
     """Save the airtime of what several stations and their access points have sent each other."""
     if len(testbed.wireless("station")) < 2:
         return []
-    return [run("sh -c", _AIRTIMES, stdout="airtimes.txt")]
+    return [Keep(((_PEERS, "airtimes.txt"),))]
 
 
 def _clock(file: str) -> Step:

@@ -25,6 +25,7 @@
  *	rates.c		conversion of mac80211's rates
  *	status.c	tx status and rate control feedback
  *	sleep.c		power save, of the radio and of stations
+ *	peers.c		airtime by receiver
  *	receive.c	delivers received MPDUs to mac80211
  *	edca.c		EDCA functions
  *	airtime.c	frame durations
@@ -138,14 +139,28 @@ struct airsim_txq {
 };
 
 /**
- * struct airsim_sta - driver state of a mac80211 station
+ * struct airsim_peer - a receiver, associated or not
+ * @list: entry in the radio's list
+ * @address: its MAC address
+ * @present: mac80211 has a station for it
  * @tx_airtime_ns: duration of the PPDUs sent to it
- * @unreported_ns: part of it not yet reported to mac80211, which counts
+ */
+struct airsim_peer {
+	struct list_head list;
+	u8 address[ETH_ALEN];
+	bool present;
+	u64 tx_airtime_ns;
+};
+
+/**
+ * struct airsim_sta - driver state of a mac80211 station
+ * @peer: its counters
+ * @unreported_ns: airtime not yet reported to mac80211, which counts
  *	microseconds
  * @asleep: it is in power save
  */
 struct airsim_sta {
-	u64 tx_airtime_ns;
+	struct airsim_peer *peer;
 	u32 unreported_ns;
 	bool asleep;
 };
@@ -464,6 +479,7 @@ struct airsim_mu_edca {
  * @status: what its access point knows of it, if it is a station
  * @mu_edca: MU EDCA parameters
  * @ap: its access point, if it is a station
+ * @peers: what it has sent to, struct airsim_peer
  * @burst_bad: state of the Gilbert-Elliott model
  * @frames: frames from the tx callback, by EDCA function
  * @retry_txqs: queues with pending MPDUs, by access category
@@ -516,6 +532,7 @@ struct airsim_radio {
 	struct airsim_buffer_status status;
 	struct airsim_mu_edca mu_edca[IEEE80211_NUM_ACS];
 	struct ieee80211_sta *ap;
+	struct list_head peers;
 	bool burst_bad;
 
 	struct sk_buff_head frames[AIRSIM_EDCAS];
@@ -730,6 +747,7 @@ static inline u32 airsim_mpdu_octets(const struct sk_buff *skb)
 
 /* registry.c */
 void airsim_registry_clear(void);
+void airsim_registry_show_peers(struct seq_file *file);
 
 /* radio.c */
 struct airsim_radio *airsim_radio_create(const struct airsim_hardware *hardware,
@@ -903,6 +921,13 @@ void airsim_doze(struct airsim_radio *radio, bool doze);
 u64 airsim_doze_ns(const struct airsim_radio *radio);
 void airsim_sta_notify(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 		       enum sta_notify_cmd cmd, struct ieee80211_sta *sta);
+
+/* peers.c */
+struct airsim_peer *airsim_peer_add(struct airsim_radio *radio,
+				    const u8 *address);
+void airsim_peer_left(struct airsim_sta *sta);
+void airsim_peers_show(struct airsim_radio *radio, struct seq_file *file);
+void airsim_peers_free(struct airsim_radio *radio);
 
 /* receive.c */
 bool airsim_is_receiver(const struct airsim_radio *radio, const u8 *address);

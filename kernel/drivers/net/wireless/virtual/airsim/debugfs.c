@@ -2,6 +2,9 @@
 /*
  * /sys/kernel/debug/airsim/stats: airtime, and what has become of all MPDUs,
  * one "name value" per line.
+ *
+ * /sys/kernel/debug/airsim/peers: what each radio has sent to each receiver, one
+ * "radio address present|left airtime_ns" per line.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -89,12 +92,21 @@ static int airsim_stats_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(airsim_stats);
 
+static int airsim_peers_file_show(struct seq_file *file, void *unused)
+{
+	airsim_registry_show_peers(file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(airsim_peers_file);
+
 /** airsim_debugfs_init - create the files */
 void airsim_debugfs_init(void)
 {
 	airsim_debugfs_dir = debugfs_create_dir("airsim", NULL);
 	debugfs_create_file("stats", 0444, airsim_debugfs_dir, NULL,
 			    &airsim_stats_fops);
+	debugfs_create_file("peers", 0444, airsim_debugfs_dir, NULL,
+			    &airsim_peers_file_fops);
 }
 
 /** airsim_debugfs_exit - remove the files */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* mac80211 operations. */
-#include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/platform_device.h>
@@ -330,6 +329,11 @@ static void airsim_set_ap(struct airsim_radio *radio,
 static int airsim_sta_add(struct ieee80211_hw *hw, struct ieee80211_vif *vif,
 			  struct ieee80211_sta *sta)
 {
+	struct airsim_sta *asta = (struct airsim_sta *)sta->drv_priv;
+
+	asta->peer = airsim_peer_add(hw->priv, sta->addr);
+	if (!asta->peer)
+		return -ENOMEM;
 	airsim_init_txqs(sta->txq, ARRAY_SIZE(sta->txq));
 	if (vif->type == NL80211_IFTYPE_STATION)
 		airsim_set_ap(hw->priv, NULL, sta);
@@ -340,23 +344,11 @@ static void airsim_sta_pre_rcu_remove(struct ieee80211_hw *hw,
 				      struct ieee80211_vif *vif,
 				      struct ieee80211_sta *sta)
 {
+	airsim_peer_left((struct airsim_sta *)sta->drv_priv);
 	if (vif->type == NL80211_IFTYPE_STATION)
 		airsim_set_ap(hw->priv, sta, NULL);
 	airsim_detach_txqs(hw->priv, sta->txq, ARRAY_SIZE(sta->txq));
 }
-
-#ifdef CONFIG_MAC80211_DEBUGFS
-static void airsim_sta_add_debugfs(struct ieee80211_hw *hw,
-				   struct ieee80211_vif *vif,
-				   struct ieee80211_sta *sta,
-				   struct dentry *dir)
-{
-	struct airsim_sta *asta = (struct airsim_sta *)sta->drv_priv;
-
-	debugfs_create_u64("airsim_tx_airtime_ns", 0444, dir,
-			   &asta->tx_airtime_ns);
-}
-#endif
 
 static bool airsim_tx_idle(struct airsim_radio *radio)
 {
@@ -401,9 +393,6 @@ static const struct ieee80211_ops airsim_ops = {
 	.sta_add = airsim_sta_add,
 	.sta_notify = airsim_sta_notify,
 	.sta_pre_rcu_remove = airsim_sta_pre_rcu_remove,
-#ifdef CONFIG_MAC80211_DEBUGFS
-	.sta_add_debugfs = airsim_sta_add_debugfs,
-#endif
 	.flush = airsim_flush,
 	.add_chanctx = ieee80211_emulate_add_chanctx,
 	.remove_chanctx = ieee80211_emulate_remove_chanctx,
@@ -439,6 +428,7 @@ static void airsim_radio_init(struct airsim_radio *radio,
 	xa_init(&radio->losses_mdb);
 	xa_init(&radio->link_rates);
 	INIT_LIST_HEAD(&radio->list);
+	INIT_LIST_HEAD(&radio->peers);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		INIT_LIST_HEAD(&radio->retry_txqs[i]);
 	for (i = 0; i < AIRSIM_EDCAS; i++)
@@ -545,5 +535,6 @@ void airsim_radio_destroy(struct airsim_radio *radio)
 	xa_for_each(&radio->link_rates, index, given)
 		kfree(given);
 	xa_destroy(&radio->link_rates);
+	airsim_peers_free(radio);
 	ieee80211_free_hw(radio->hw);
 }

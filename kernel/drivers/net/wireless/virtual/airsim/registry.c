@@ -162,6 +162,21 @@ int airsim_radio_read(u32 index, struct airsim_radio_info *info)
 }
 
 /**
+ * airsim_registry_show_peers - print what each radio has sent to each receiver
+ * @file: receives a line for each
+ */
+void airsim_registry_show_peers(struct seq_file *file)
+{
+	struct airsim_radio *radio;
+	unsigned long index;
+
+	mutex_lock(&airsim_registry_mutex);
+	xa_for_each(&airsim_radios, index, radio)
+		airsim_peers_show(radio, file);
+	mutex_unlock(&airsim_registry_mutex);
+}
+
+/**
  * airsim_radio_set - change the settings of a radio, from its next PPDU on
  * @index: number of the radio
  * @settings: all settings, checked

@@ -104,7 +104,7 @@ void airsim_count_emission(struct airsim_radio *radio, u64 now_ns)
 	if (emission->frame == AIRSIM_PPDU) {
 		radio->count.tx_airtime_ns += duration_ns;
 		if (radio->ppdu.sta) {
-			radio->ppdu.sta->tx_airtime_ns += duration_ns;
+			radio->ppdu.sta->peer->tx_airtime_ns += duration_ns;
 			radio->ppdu.sta->unreported_ns += duration_ns;
 		}
 	}
