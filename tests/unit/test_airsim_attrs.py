@@ -57,7 +57,7 @@ def test_page_has_the_defaults_of_the_air() -> None:
 
 
 def test_parameters_have_the_power_and_the_air_of_airsim() -> None:
-    """A plan never sets power and loss at 1 m, and the others only if they are not the default."""
+    """A plan never sets the loss at 1 m, and the others only if they are not the default."""
     default = {name: attr.default for name, attr in ATTRS.items()}
     parameters = Parameters()
     at_1_m_mdbm = default["tx_power_mdbm"] - default["path_loss_reference_mdb"]

@@ -349,6 +349,8 @@ def test_a_walk_starts_and_ends_with_the_transfer() -> None:
         ({"walk": "0s=5m,10s=125m", "cca_threshold": "-85dBm"}, True),
         ({"walk": "0s=5m,10s=145m", "cca_threshold": "-100dBm"}, False),
         ({"walk": "0s=5m,10s=155m", "cca_threshold": "-100dBm"}, True),  # the noise: -94 dBm
+        ({"walk": "0s=5m,10s=130m", "tx_power": "20.1dBm"}, False),
+        ({"walk": "0s=5m,10s=60.2m", "tx_power": "10dBm"}, True),  # -90.07 dBm
     ],
 )
 def test_a_station_that_walks_out_of_range_returns(values: dict[str, Plain], leaves: bool) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Positions in a plane: their text, movements between them, and those of a custom topology."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ topology:
 flows:
   - {from: server, to: phone}
 """
+
+
+POWER = re.compile(r" tx_power_mdbm (\d+)")
+LOSS = re.compile(r" loss_mdb (\d+)")
 
 
 def built(directory: Path, *changes: tuple[str, str]) -> Testbed:
@@ -151,3 +156,30 @@ def test_a_position_replaces_the_snr_of_the_access_point(tmp_path: Path) -> None
     testbed = built(tmp_path, ("{position: -1.5m/2m}", "{position: 1m, snr: 20dB}"))
     assert testbed.by_name["laptop"].parameters.snr_db is None
     assert testbed.by_name["tablet"].parameters.snr_db == 30
+
+
+def test_a_transmit_power_is_that_of_one_radio(tmp_path: Path) -> None:
+    """Stations do not inherit it. An SNR is that of the access point's signal."""
+    power = ("{position: -1.5m/2m}", "{position: -1.5m/2m, tx_power: 23dBm}")
+    testbed = built(tmp_path, power, ("position: 0m/30m", "position: 0m/30m, tx_power: 17.5dBm"))
+    assert [testbed.by_name[name].parameters.sent_dbm for name in ("ap", "laptop", "phone")] == [
+        23,
+        17.5,
+        20,
+    ]
+    text = shell.render(plan(testbed))
+    added = [line for line in text.splitlines() if line.startswith("radio add")]
+    assert [POWER.findall(line) for line in added] == [["23000"], [], ["17500"], []]
+    before, after = (shell.render(plan(built(tmp_path, *each))) for each in ((), (power,)))
+    losses = [int(each) for text in (before, after) for each in LOSS.findall(text)]
+    assert len(losses) == 4 and losses[2] == losses[3] == losses[0] + 3000
+
+
+@pytest.mark.parametrize(("dbm", "leaves"), [(20, False), (17, True)])
+def test_a_station_leaves_the_range_of_a_weaker_transmitter(
+    tmp_path: Path, dbm: int, leaves: bool
+) -> None:
+    """Beacons at 17 dBm are received up to 102.5 m, and the end is 104 m away."""
+    changes = [("2s=3m/-4m", "2s=30m/101m"), ("{position: -1.5m/2m}", f"{{tx_power: {dbm}dBm}}")]
+    text = shell.text(traffic.plan(built(tmp_path, *changes)))
+    assert ("start node phone sh -c 'while sleep" in text) == leaves

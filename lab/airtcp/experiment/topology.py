@@ -40,7 +40,7 @@ _DAY_S = 86400
 PLACES = ("snr", "distance", "walk")
 
 # What stations do not inherit: they may be of another standard.
-_OF_ACCESS_POINTS = ("ul_ofdma", "ul_ofdma_interval", "mu_edca")
+_NOT_INHERITED = ("tx_power", "ul_ofdma", "ul_ofdma_interval", "mu_edca")
 
 
 def _without_defaults(schema: Json) -> None:
@@ -219,7 +219,7 @@ class Network(Strict):
         if station.position is not None:
             given["walk"] = f"0s={station.position}"
         inherited = self.topology.access_points[station.access_point].plain()
-        inherited = {key: value for key, value in inherited.items() if key not in _OF_ACCESS_POINTS}
+        inherited = {key: value for key, value in inherited.items() if key not in _NOT_INHERITED}
         if places := [place for place in PLACES if place in given]:
             elsewhere = {place: "none" for place in PLACES if place not in places}
             return {**inherited, **elsewhere, **given}

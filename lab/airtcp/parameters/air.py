@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Conflicts between the parameters of BSS, radio, errors and propagation, and the data rate."""
 
+import math
 from collections.abc import Iterator
 
 from airtcp.parameters.bss import Bss
@@ -22,6 +23,12 @@ from airtcp.parameters.section import PRESET, Conflict, listed, not_with
 # Longest A-MPDU (9.4.2.55.3, 9.4.2.157.2, of 802.11be aPSDUMaxLength).
 _MOST_BYTES = {"ht": 65535, "vht": 1048575, "he": 1048575, "eht": 15523200}
 
+# Transmit power of every preset.
+_PRESET_DBM = 20.0
+
+# Path loss at 1 m in airsim.
+_REFERENCE_LOSS_DB = 46.677
+
 # With less, most beacons are lost, which have the lowest rate.
 _BEACON_SNR_DB = 2.0
 
@@ -42,16 +49,33 @@ class Air(Errors, Propagation, Radio, Bss):
             return Rate("ofdm", legacy_mbps=int(self.legacy_rate.removesuffix("Mbit")))
         return Rate(standard.format, self.width_mhz, self.mcs, self.streams, self.guard_ns)
 
-    def walks_out_of_range(self, of: Position = ORIGIN) -> bool:
-        """Whether a walk leads to where beacons are not received, so that the association ends.
+    @property
+    def sent_dbm(self) -> float:
+        """The transmit power."""
+        return _PRESET_DBM if self.tx_power_dbm is None else self.tx_power_dbm
 
-        of: the position of the access point.
+    def received_dbm(self, distance_m: float) -> float:
+        """The strength of the radio's signal at a distance."""
+        decades = math.log10(max(1.0, distance_m))
+        return self.sent_dbm - _REFERENCE_LOSS_DB - 10 * self.path_loss_exponent * decades
+
+    @property
+    def range_m(self) -> float:
+        """How far away the radio is heard: where its signal is as weak as the CCA threshold."""
+        spare_db = self.received_dbm(1) - self.cca_threshold_dbm
+        return float(10 ** (spare_db / 10 / self.path_loss_exponent))
+
+    def walks_out_of_range(self, access_point: "Air", of: Position = ORIGIN) -> bool:
+        """Whether a walk leads to where a radio is not received, so that the association ends.
+
+        access_point: its parameters. of: its position.
         """
         if not self.walk:
             return False
         farthest_m = max(point.position.distance_m(of) for point in self.walk)
         least_dbm = max(self.cca_threshold_dbm, self.noise_dbm + _BEACON_SNR_DB)
-        return self.received_dbm(farthest_m) < least_dbm
+        weaker_dbm = min(each.received_dbm(farthest_m) for each in (self, access_point))
+        return weaker_dbm < least_dbm
 
     def own_conflicts(self) -> Iterator[Conflict]:
         standard = STANDARDS[self.standard]

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Frame errors on the air, and their causes."""
 
-import math
 from typing import Annotated, ClassVar, Literal
 
 from airtcp.parameters.mobility import FARTHEST_M, Walk
 from airtcp.parameters.quantity import distance, fraction, level, ratio
 from airtcp.parameters.section import OnlyWith, RadioKey, Section, parameter
-
-# Transmit power of every preset.
-TX_POWER_DBM = 20.0
-
-# Path loss at 1 m in airsim.
-_REFERENCE_LOSS_DB = 46.677
 
 _WIFI = OnlyWith("access", "wifi")
 _FIXED = OnlyWith("error_model", "fixed")
@@ -62,17 +55,6 @@ class Propagation(Place, ErrorModel):
         -90.0,
         "snr, distance, walk: weaker signals are neither received nor sensed",
     )
-
-    def received_dbm(self, distance_m: float) -> float:
-        """The strength of a signal at a distance."""
-        decades = math.log10(max(1.0, distance_m))
-        return TX_POWER_DBM - _REFERENCE_LOSS_DB - 10 * self.path_loss_exponent * decades
-
-    @property
-    def range_m(self) -> float:
-        """How far away radios hear each other: where a signal is as weak as the CCA threshold."""
-        spare_db = self.received_dbm(1) - self.cca_threshold_dbm
-        return float(10 ** (spare_db / 10 / self.path_loss_exponent))
 
 
 class Errors(Section):

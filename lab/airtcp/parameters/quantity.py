@@ -186,13 +186,14 @@ def ratio(low_db: float, high_db: float, none: str) -> Quantity:
     )
 
 
-def level(low_dbm: float, high_dbm: float) -> Quantity:
+def level(low_dbm: float, high_dbm: float, none: str | None = None) -> Quantity:
     return Quantity(
         lambda text: _with_unit(text, "dBm", "a level", "-82dBm"),
         lambda dbm: _write_with_unit(dbm, "dBm"),
         LEVEL,
         low_dbm,
         high_dbm,
+        none,
     )
 
 

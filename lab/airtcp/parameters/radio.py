@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from airtcp.parameters.quantity import count, duration, size
+from airtcp.parameters.quantity import count, duration, level, size
 from airtcp.parameters.section import (
     PRESET,
     Conflict,
@@ -64,6 +64,12 @@ class Radio(DataRate):
         "ar5bhb116 tl-wdr4300), ath9k_htc (ar9271), ath10k (qca6178)",
     )
     streams: Annotated[int, count(1, 4)] = parameter("streams", 1, "spatial streams")
+    tx_power_dbm: Annotated[
+        float | None,
+        level(-20, 40, PRESET),
+        OnlyWith("error_model", "snr"),
+        RadioKey("tx_power_mdbm", 1e3),
+    ] = parameter("tx_power", None, "transmit power (presets: 20dBm)")
     rate_control: Literal["fixed", "minstrel", "ideal"] = parameter(
         "rate_control",
         "fixed",

@@ -45,12 +45,16 @@ def plot(results: Results) -> Plot | None:
     paths = _paths(testbed)
     if not paths:
         return None
-    ranges = sorted({run.settings.range_m for run in runs})
-    reach = " or ".join(f"{each:.3g}" for each in ranges)
+    ranges = {
+        run.testbed.by_name[radio.node].parameters.range_m
+        for run in runs
+        for radio in run.testbed.radios
+    }
+    reach = " or ".join(f"{each:.3g}" for each in sorted(ranges))
     return Plot(
         "map",
         "Positions",
-        f"Two radios hear each other up to a distance of {reach} m, unless one has an `snr` or the "
+        f"A radio is heard up to a distance of {reach} m, unless one of two has an `snr` or the "
         "topology hides them from each other.",
         "; ".join(
             f"{name}: {' to '.join(str(position) for position in path)}"

@@ -77,7 +77,7 @@ def _change(testbed: Testbed, change: Change) -> list[Step]:
         if change.joins or before.radio_rate != after.radio_rate:
             steps += wifi.link_rate(access_point, after, radio, node.radio)
         if change.joins or before.snr_db != after.snr_db:
-            steps += wifi.loss(after, radio, node.radio)
+            steps += wifi.loss(access_point, after, radio, node.radio)
     return steps
 
 

@@ -299,8 +299,9 @@ def _errors(testbed: Testbed) -> list[Step]:
     """Turn on the frame errors of radios."""
     steps: list[Step] = []
     for node in testbed.wireless("station"):
-        access_point = testbed.radio(node.access_point)
-        steps += wifi.loss(node.parameters, access_point, testbed.radio(node.name))
+        access_point = testbed.by_name[node.access_point]
+        radios = (testbed.radio(access_point.name), testbed.radio(node.name))
+        steps += wifi.loss(access_point.parameters, node.parameters, *radios)
     return [
         *steps,
         *(

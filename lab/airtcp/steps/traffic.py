@@ -162,7 +162,10 @@ def _returns(testbed: Testbed) -> list[Step]:
         step
         for node in testbed.wireless("station")
         if node.name not in others
-        if testbed.hidden or node.parameters.walks_out_of_range(positions[node.access_point])
+        if testbed.hidden
+        or node.parameters.walks_out_of_range(
+            testbed.by_name[node.access_point].parameters, positions[node.access_point]
+        )
         for step in wifi.reassociating(
             node.parameters,
             testbed.by_name[node.access_point].ssid,

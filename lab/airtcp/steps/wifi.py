@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from airtcp.parameters import Parameters
-from airtcp.parameters.errors import TX_POWER_DBM, Errors
+from airtcp.parameters.errors import Errors
 from airtcp.parameters.ieee80211 import (
     STANDARDS,
     centre_channel,
@@ -336,15 +336,16 @@ def air(parameters: Parameters) -> list[Step]:
     return [run(f"airsim air set {settings}")] if settings else []
 
 
-def loss(parameters: Parameters, access_point: int, station: int) -> list[Step]:
-    """Set the path loss between two radios, in both directions, that gives the requested SNR.
+def loss(access_point: Parameters, station: Parameters, sender: int, receiver: int) -> list[Step]:
+    """Set the path loss in both directions that gives the station's requested SNR.
 
-    Empty without a requested SNR. access_point and station are numbers of radios.
+    Empty without a requested SNR. sender, receiver: numbers of the radios of the access point and
+    the station.
     """
-    if parameters.snr_db is None:
+    if station.snr_db is None:
         return []
-    loss_mdb = round((TX_POWER_DBM - parameters.noise_dbm - parameters.snr_db) * 1000)
-    links = (f"{access_point} {station}", f"{station} {access_point}")
+    loss_mdb = round((access_point.sent_dbm - station.noise_dbm - station.snr_db) * 1000)
+    links = (f"{sender} {receiver}", f"{receiver} {sender}")
     return [run(f"airsim link set {link} loss_mdb {loss_mdb}") for link in links]
 
 
