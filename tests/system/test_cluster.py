@@ -156,7 +156,7 @@ def test_lost_scheduler_is_reported_in_one_line(
     _, stderr = sweep.communicate(timeout=TIMEOUT_S)
     assert sweep.returncode == 1
     assert stderr.splitlines()[-1].startswith(
-        f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler has disconnected"
+        f"airtcp: --cluster tls://127.0.0.1:{port}: the scheduler has disconnected; 0 of "
     )
     wait_until(lambda: not machine.processes(), "its guest still runs")
 

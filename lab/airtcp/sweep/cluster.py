@@ -310,10 +310,8 @@ def _end(
     return answer
 
 
-def _gone(where: str) -> AirtcpError:
-    return AirtcpError(
-        f"--cluster {where}: the scheduler has disconnected; the same command resumes later"
-    )
+def _gone(where: str) -> StopError:
+    return StopError(f"--cluster {where}: the scheduler has disconnected")
 
 
 def _place(done: RunOutput, job: RunRequest, out_dir: Path) -> RunRecord:

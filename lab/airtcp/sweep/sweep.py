@@ -23,6 +23,7 @@ from airtcp import interrupts
 from airtcp.backends import base, hostlimits, uml
 from airtcp.errors import AirtcpError, CrowdedError, StopError, reason
 from airtcp.results import index as index_of_runs
+from airtcp.results import record
 from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep.request import Request, RunRequest
@@ -285,7 +286,7 @@ def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Eve
                         running.append(_start(*waiting[0]))
                 except OSError as error:
                     if not running:
-                        raise AirtcpError(f"cannot start a run: {reason(error)}") from None
+                        raise StopError(f"cannot start a run: {reason(error)}") from None
                     crowded = reason(error)
                 else:
                     waiting.popleft()
@@ -293,17 +294,20 @@ def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Eve
                 return
             if not crowded:
                 wait([worker.answer for worker in running], timeout=_POLL_S)
+            stopped = None
             for worker in [worker for worker in running if worker.answer.poll()]:
                 running.remove(worker)
                 end = _answer(worker)
                 if isinstance(end, Failure) and end.affects == "all":
-                    raise StopError(end.message)
-                if isinstance(end, Failure) and end.affects == "crowd" and limit > 1:
+                    stopped = StopError(end.message)
+                elif isinstance(end, Failure) and end.affects == "crowd" and limit > 1:
                     crowded = end.message
                     again = [*waiting, (worker.job, worker.out_dir)]
                     waiting = deque(sorted(again, key=lambda each: order[each[0]]))
                 else:
                     yield Event(_reached(running), (worker.job, end))
+            if stopped:
+                raise stopped
             if crowded:
                 limit, why = max(1, min(limit - 1, len(running))), crowded
             elif limit < announced:
@@ -311,13 +315,20 @@ def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Eve
                 say(f"airtcp: {why}; from here on at most {limit} at once")
             yield Event(_reached(running))
     except StopError:
-        # Make room for the tables, in case the disk is full.
-        _end(running)
-        for worker in running:
-            shutil.rmtree(worker.run_dir, ignore_errors=True)
+        yield from _stopped(running)
         raise
     finally:
         _end(running)
+
+
+def _stopped(running: Sequence[_Worker]) -> Generator[Event]:
+    """End the processes. Make room for the tables, in case the disk is full."""
+    _end(running)
+    for worker in running:
+        if done := _written(worker):
+            yield Event(ended=(worker.job, done))
+        else:
+            shutil.rmtree(worker.run_dir, ignore_errors=True)
 
 
 class _Memory:
@@ -413,6 +424,15 @@ def _answer(worker: _Worker) -> RunRecord | Failure:
     worker.answer.close()
     worker.process.join()
     return end or no_answer(worker.process.exitcode or 0, worker.run_dir, worker.oom_kills)
+
+
+def _written(worker: _Worker) -> RunRecord | None:
+    """The record of a run that had finished when its process was ended."""
+    try:
+        written = record.read(worker.run_dir)
+    except (OSError, ValueError):
+        return None
+    return written if written.identity == worker.job.identity else None
 
 
 def no_answer(code: int, run_dir: Path, oom_kills: int) -> Failure:
