@@ -3,22 +3,26 @@
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import fake_run
 import pytest
 
+from airtcp import interrupts
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.results import artifacts, documents, record
+from airtcp.results.documents import SweepDocument
 from airtcp.sweep import session
 from airtcp.sweep.request import Request
-from airtcp.sweep.sweep import Outcome, Watch
+from airtcp.sweep.sweep import Batch, Outcome, Watch
 
 CASES = [Case({"mcs": mcs}, Parameters().replace({"mcs": mcs})) for mcs in (6, 7)]
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -218,6 +222,36 @@ def test_after_an_interrupt_no_other_sweep_begins_on_a_cluster(
     assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 1, "damaged": 1, "b": 0})
     problem = f"thesis-lan: {tmp_path}/damaged/.lock: Is a directory"
     assert (problem in lines) is not interrupted
+
+
+def test_an_interrupt_while_tables_are_written_loses_no_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def execute(batches: Iterable[Batch], _processes: int, _say: Callable[[str], None]) -> None:
+        with suppress(KeyboardInterrupt):
+            for batch in batches:
+                batch.ended(finish_all(batch.todo, batch.out_dir))
+
+    def write_interrupted(out_dir: Path, document: SweepDocument) -> SweepDocument:
+        os.kill(os.getpid(), signal.SIGINT)
+        return write_tables(out_dir, document)
+
+    write_tables = session.write_tables
+    monkeypatch.setattr(session, "sweep_batches", execute)
+    monkeypatch.setattr(session, "write_tables", write_interrupted)
+    monkeypatch.setattr(interrupts, "_wanted", False)
+    here, experiment = options(print), load("thesis-lan")
+    planned = [session.Planned(here, experiment, CASES, tmp_path / name) for name in ("a", "b")]
+    for each in planned:
+        each.out_dir.mkdir()
+    before = signal.signal(signal.SIGINT, interrupts._interrupt)
+    try:
+        ended = session.measure_all(here, planned)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    [(each, result)] = ended
+    assert each.out_dir.name == "a"
+    assert result.document and len(result.document.runs) == len(CASES)
 
 
 def test_as_many_runs_as_processors_unless_a_number_is_given(

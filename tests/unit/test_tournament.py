@@ -3,7 +3,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from airtcp.experiment.tournament import Condition
 from airtcp.kernel import policies
 from airtcp.report import tournament as page
 from airtcp.results import tournament as judge
-from airtcp.results.tournament import Result, Standing
+from airtcp.results.tournament import Contest, Result, Standing
 from airtcp.statistics import Summary
 
 ALL = field.load()
@@ -217,31 +217,60 @@ def test_document_and_table() -> None:
         "verdict": "lost",
     }
     text = judge.table(standings)
-    assert re.search(r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +- +\+25\.0% ", text, re.M)
-    assert re.search(r"^default +0\.0% +0\.0% +0 +3 +0 +- +0\.0% ", text, re.M)
+    assert re.search(r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +0 +- +\+25\.0% ", text, re.M)
+    assert re.search(r"^default +0\.0% +0\.0% +0 +3 +0 +0 +- +0\.0% ", text, re.M)
+
+
+def judged_again(number: int, policy: str, seeds: Collection[int]) -> Contest | None:
+    """A condition by its number, after these runs of a policy have failed."""
+    condition = small().conditions[number]
+    _, cases = field.contest(small(), condition, "5s")
+    document = contests()[number].document
+    runs = tuple(
+        run.model_copy(update={"status": "failed"})
+        if run.factors["ack_policy"] == policy and run.seed in seeds
+        else run
+        for run in document.runs
+    )
+    return judge.contest(condition, cases, document.model_copy(update={"runs": runs}))
 
 
 def test_a_condition_without_the_baseline_is_not_judged() -> None:
-    tournament = small()
-    condition = tournament.conditions[0]
-    _, cases = field.contest(tournament, condition, "5s")
-    document = contests()[0].document
-    failed = [
-        run.model_copy(update={"status": "failed"})
-        if run.factors["ack_policy"] == "default"
-        else run
-        for run in document.runs
-    ]
-    document = document.model_copy(update={"runs": tuple(failed)})
-    assert judge.contest(condition, cases, document) is None
+    assert judged_again(0, "default", (1, 2)) is None
+
+
+def test_failed_runs_are_reported(tmp_path: Path) -> None:
+    """The files, which aad would lose, fail; so does one run without a delay."""
+    _, far, _, side = contests()
+    lan, files = judged_again(0, "aad", [1]), judged_again(2, "aad", (1, 2))
+    assert lan and files
+    judged = [lan, far, files, side]
+    standings = judge.standings(judged, TITLES)
+    first, second = standings
+    assert (first.entrant, first.failed, first.count("lost")) == ("aad", 1, 0)
+    assert (second.entrant, second.failed) == ("default", 0)
+    document = json.loads(json.dumps(judge.document(standings, judged)))
+    assert [case["failed_runs"] for case in document["cases"]] == [{"aad": 1}, {}, {"aad": 2}, {}]
+    page.write(tmp_path, standings, judged, "")
+    text = (tmp_path / "index.html").read_text()
+    assert "aad: 2 runs failed, none succeeded" in text
+    assert "tied; 1 run failed" in text
+    assert "| Files | 1 MB | 15.00 ms | failed |" in (tmp_path / "tournament.md").read_text()
+
+
+def test_an_entrant_of_which_all_runs_failed_is_last() -> None:
+    judged = [each for number in range(3) if (each := judged_again(number, "aad", (1, 2)))]
+    best, last = judge.standings(judged, TITLES)
+    assert (best.entrant, last.entrant, last.failed, last.worst) == ("default", "aad", 3, None)
+    assert re.search(r"^aad +- +- +0 +0 +0 +3 +-", judge.table([best, last]), re.M)
 
 
 def test_markdown(tmp_path: Path) -> None:
     write_page(tmp_path)
     lines = (tmp_path / "tournament.md").read_text().splitlines()
     tables = [line.count("|") for line in lines if line.startswith("|")]
-    assert set(tables) == {12, 5}
-    row = "| `aad` | <AAD> | +10.0% | \N{MINUS SIGN}20.0% | 1 | 1 | 1 |"
+    assert set(tables) == {13, 5}
+    row = "| `aad` | <AAD> | +10.0% | \N{MINUS SIGN}20.0% | 1 | 1 | 1 | 0 |"
     assert any(line.startswith(row) for line in lines)
     assert "| Delay | none | 150 Mbit/s | **+21.0%** |" in lines
 

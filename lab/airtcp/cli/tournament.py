@@ -3,7 +3,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -14,13 +14,15 @@ from airtcp.cli.options import Subcommands, add_json, add_kernel_source, add_pol
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
+from airtcp.experiment.experiment import Case, Experiment
+from airtcp.experiment.tournament import Condition
 from airtcp.kernel import own_policy
 from airtcp.kernel.policies import BASELINE
 from airtcp.kernel.source import find_series_source
 from airtcp.results import tournament as judge
 from airtcp.suggest import not_allowed
 from airtcp.sweep import inputs
-from airtcp.sweep.session import Planned, measure_all
+from airtcp.sweep.session import Planned, SweepResult, measure_all
 
 _NAME = "tournament"
 
@@ -114,13 +116,9 @@ def _run(options: argparse.Namespace) -> int:
             given = replace(sweep_options, seeds=1) if condition.delays else sweep_options
             yield Planned(given, experiment, list(chain.from_iterable(cases.values())), directory)
 
-    measured = [end for _, end in measure_all(sweep_options, sweeps())]
-    contests = [
-        judged
-        for (condition, _, cases), end in zip(planned, measured, strict=False)
-        if end.document and (judged := judge.contest(condition, cases, end.document))
-    ]
-    code = max((end.exit_code for end in measured), default=0)
+    measured = {each.out_dir.name: end for each, end in measure_all(sweep_options, sweeps())}
+    contests = list(_judged(planned, measured))
+    code = max((end.exit_code for end in measured.values()), default=0)
     if not contests:
         return code
     inputs.keep(out_dir, own_files)
@@ -132,6 +130,21 @@ def _run(options: argparse.Namespace) -> int:
     else:
         print(f"{judge.table(standings)}\n\n{written}")
     return code
+
+
+def _judged(
+    planned: Sequence[tuple[Condition, Experiment, Mapping[str, Sequence[Case]]]],
+    measured: Mapping[str, SweepResult],
+) -> Iterator[judge.Contest]:
+    """The conditions with runs of the baseline. measured: by the condition's name."""
+    for condition, _, cases in planned:
+        end = measured.get(condition.name)
+        if not end or not end.document:
+            continue
+        if judged := judge.contest(condition, cases, end.document):
+            yield judged
+        else:
+            say(f"note: {condition.name}: no run of {BASELINE} succeeded: it does not count")
 
 
 def _check(option: str, given: list[str], known: list[str]) -> None:

@@ -14,6 +14,7 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.report.formats import number, percent
 from airtcp.report.page import fill
 from airtcp.results.tournament import Contest, Result, Standing, Verdict
+from airtcp.units import counted
 
 _SIGNS: Mapping[Verdict, str] = {
     "won": "\N{BLACK UP-POINTING TRIANGLE}",
@@ -27,7 +28,7 @@ _SHADES = (0.01, 0.03, 0.06, 0.12)
 
 @dataclass(frozen=True)
 class Cell:
-    """An entrant under a condition. shade: -4 to 4, 0 for a tie; None if it did not take part."""
+    """An entrant under a condition. shade: -4 to 4, 0 for a tie. verdict: None without a result."""
 
     text: str
     tip: str
@@ -102,14 +103,15 @@ def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command
         "",
         "The first table has the standings; values are changes relative to `default`. Goodput:",
         "geometric mean over bulk transfers. Worst: performance under the worst condition,",
-        "significant or not. Won, tied, lost: numbers of conditions. p99: 99th percentile of",
-        "request times. Completion: mean time of files and objects of web pages. TCP RTT:",
-        "median of the sender's smoothed RTT. ACKs/s: rate of ACKs over bulk transfers. The",
-        "second table has all conditions; there, **bold** values are won or lost: they differ",
-        "by more than the 95% interval and by more than 1%.",
+        "significant or not. Won, tied, lost, failed: numbers of conditions, failed those without",
+        "a successful run. p99: 99th percentile of request times. Completion: mean time of files",
+        "and objects of web pages. TCP RTT: median of the sender's smoothed RTT. ACKs/s: rate of",
+        "ACKs over bulk transfers. The second table has all conditions; there, **bold** values",
+        "are won or lost: they differ by more than the 95% interval and by more than 1%.",
         "",
-        "| Policy | | Goodput | Worst | Won | Tied | Lost | p99 | Completion | TCP RTT | ACKs/s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| Policy | | Goodput | Worst | Won | Tied | Lost | Failed | p99 | Completion | TCP RTT "
+        "| ACKs/s |",
+        "|---" * 12 + "|",
     ]
     for standing in standings:
         acks = "" if standing.acks_per_s is None else f"{standing.acks_per_s:.0f}"
@@ -117,6 +119,7 @@ def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command
             _change(standing.goodput_geomean),
             _change(standing.worst),
             *(str(standing.count(verdict)) for verdict in _SIGNS),
+            str(standing.failed),
             _change(standing.latency_p99_ratio),
             _change(standing.completion_ratio),
             _change(standing.rtt_ratio),
@@ -159,11 +162,16 @@ def _row(contest: Contest, entrants: Sequence[str]) -> Row:
         ", ".join(f"{name} {value}" for name, value in contest.condition.parameters.items()),
         f"{quote(contest.condition.name)}/",
         f"{number(baseline.mean.mean)} {unit}",
-        [_cell(contest, contest.results.get(entrant)) for entrant in entrants],
+        [_cell(contest, entrant) for entrant in entrants],
     )
 
 
-def _cell(contest: Contest, result: Result | None) -> Cell:
+def _cell(contest: Contest, entrant: str) -> Cell:
+    failed = contest.failed.get(entrant, 0)
+    result = contest.results.get(entrant)
+    if result is None and failed:
+        tip = f"{entrant}: {counted(failed, 'run')} failed, none succeeded"
+        return Cell("failed", tip, None, 0, f"{quote(contest.condition.name)}/")
     if result is None:
         return Cell("", "did not take part", None, 0, None)
     half = f" ± {100 * result.ratio.ci95:.1f}%" if result.ratio.ci95 is not None else ""
@@ -173,7 +181,8 @@ def _cell(contest: Contest, result: Result | None) -> Cell:
     return Cell(
         percent(result.ratio.mean),
         f"{result.entrant}: {number(result.mean.mean)} {METRICS[contest.metric].unit}, "
-        f"{percent(result.ratio.mean)}{half}, {result.ratio.n} pairs of runs, {result.verdict}",
+        f"{percent(result.ratio.mean)}{half}, {result.ratio.n} pairs of runs, {result.verdict}"
+        + (f"; {counted(failed, 'run')} failed" if failed else ""),
         result.verdict,
         _shade(result),
         quote(f"{directory}/"),

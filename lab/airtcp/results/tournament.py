@@ -66,11 +66,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Contest:
-    """All entrants under a condition; entrants without a successful run are missing."""
+    """All entrants under a condition; results are of those with a successful run.
+
+    failed: number of failed runs, of entrants that have any.
+    """
 
     condition: Condition
     metric: str
     results: Mapping[str, Result]
+    failed: Mapping[str, int]
     document: SweepDocument
 
 
@@ -82,16 +86,15 @@ def contest(
     metric = _DECISIVE[workload]
     runs = {
         entrant: [
-            run
-            for case in of_entrant
-            for run in document.runs
-            if run.ok and dict(run.factors) == case.factors
+            run for case in of_entrant for run in document.runs if dict(run.factors) == case.factors
         ]
         for entrant, of_entrant in cases.items()
     }
-    baseline = _by_pair(runs[BASELINE], metric)
+    successful = {name: [run for run in each if run.ok] for name, each in runs.items()}
+    failed = {name: len(runs[name]) - len(each) for name, each in successful.items()}
+    baseline = _by_pair(successful[BASELINE], metric)
     results = {}
-    for entrant, of_entrant in runs.items():
+    for entrant, of_entrant in successful.items():
         values = _by_pair(of_entrant, metric)
         ratio = paired_ratio(baseline, values)
         if ratio:
@@ -102,7 +105,8 @@ def contest(
                 METRICS[metric].unit == "ms",
                 of_entrant,
             )
-    return Contest(condition, metric, results, document) if results else None
+    failed = {name: number for name, number in failed.items() if number}
+    return Contest(condition, metric, results, failed, document) if results else None
 
 
 def _by_pair(runs: Sequence[RunRecord], metric: str) -> dict[tuple[str, int], float]:
@@ -116,21 +120,25 @@ def _by_pair(runs: Sequence[RunRecord], metric: str) -> dict[tuple[str, int], fl
 
 @dataclass(frozen=True)
 class Standing:
-    """An entrant over all conditions that count. Ratios are to the baseline."""
+    """An entrant over all conditions that count. Ratios are to the baseline.
+
+    failed: number of conditions in which it took part without a successful run.
+    """
 
     entrant: str
     title: str
     results: Sequence[Result]
     baselines: Sequence[Result]
+    failed: int = 0
 
     @cached_property
     def goodput_geomean(self) -> float | None:
         return geometric_mean([one.ratio.mean for one in self.results if not one.less_is_better])
 
     @property
-    def worst(self) -> float:
-        """The performance in the worst case."""
-        return min(one.performance for one in self.results)
+    def worst(self) -> float | None:
+        """The performance in the worst case of those with results."""
+        return min((one.performance for one in self.results), default=None)
 
     @property
     def latency_p50_ratio(self) -> float | None:
@@ -199,13 +207,15 @@ def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[St
     found = []
     for name, title in titles.items():
         having = [contest for contest in counted if name in contest.results]
-        if having:
+        failed = sum(name in each.failed and name not in each.results for each in counted)
+        if having or failed:
             found.append(
                 Standing(
                     name,
                     title,
                     [contest.results[name] for contest in having],
                     [contest.results[BASELINE] for contest in having],
+                    failed,
                 )
             )
     return sorted(found, key=lambda standing: standing.goodput_geomean or 0.0, reverse=True)
@@ -223,6 +233,7 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
                 "won": standing.count("won"),
                 "tied": standing.count("tied"),
                 "lost": standing.count("lost"),
+                "failed": standing.failed,
                 "latency_p50_ratio": standing.latency_p50_ratio,
                 "latency_p99_ratio": standing.latency_p99_ratio,
                 "completion_ratio": standing.completion_ratio,
@@ -251,6 +262,7 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
                     }
                     for result in contest.results.values()
                 ],
+                "failed_runs": contest.failed,
             }
             for contest in contests
         ],
@@ -259,13 +271,15 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
 
 def table(standings: Sequence[Standing]) -> str:
     """The standings, for the terminal."""
-    head = ["", "goodput", "worst", "won", "tied", "lost", "p99", "completion", "RTT", "ACKs/s"]
+    head = ["", "goodput", "worst", "won", "tied", "lost", "failed"]
+    head += ["p99", "completion", "RTT", "ACKs/s"]
     rows = [
         [
             standing.entrant,
             change(standing.goodput_geomean),
             change(standing.worst),
             *(str(standing.count(verdict)) for verdict in ("won", "tied", "lost")),
+            str(standing.failed),
             change(standing.latency_p99_ratio),
             change(standing.completion_ratio),
             change(standing.rtt_ratio),

@@ -177,7 +177,8 @@ def measure_all(
     ended: dict[int, tuple[Planned, SweepResult]] = {}
 
     def end(number: int, each: Planned, measuring: _Measuring, outcome: Outcome) -> None:
-        ended[number] = each, _conclude(measuring, outcome)
+        with interrupts.held():  # an interrupt must not lose the result that was written
+            ended[number] = each, _conclude(measuring, outcome)
 
     def batches() -> Iterator[Batch]:
         for number, each in enumerate(planned):
