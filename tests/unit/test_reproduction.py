@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fake_run import record
 from small_experiment import write
+from small_published import HEAD, experiment, published
 
 from airtcp.experiment import papers
 from airtcp.experiment.experiment import Experiment
@@ -19,39 +20,6 @@ KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
 COMMAND = "./airtcp run all --quick --out '/tmp/a directory'"
 
-HEAD = """\
-name: small
-title: A small one
-paper: statkus-2017
-source: nobody
-description: For tests.
-expects: Much.
-reason: The moon.
-design:
-  - ack_policy: [default, aad]
-    delay: [0ms, 10ms]
-published:
-"""
-
-
-def published(
-    when: str,
-    value: object,
-    *,
-    relative_to: str = "",
-    metric: str = "goodput_mbps",
-    precision: str = "exact",
-) -> str:
-    relative = f"    relative_to: {{{relative_to}}}\n" if relative_to else ""
-    return (
-        f"  - when: {{{when}}}\n{relative}    metric: {metric}\n    value: {value}\n"
-        f"    precision: {precision}\n    source: a table\n"
-    )
-
-
-def experiment(directory: Path, *values: str) -> Experiment:
-    return load(write(directory, HEAD + "".join(values)))
-
 
 def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> list[Comparison]:
     """Published values compared with runs. goodputs: a value per seed, by policy and delay."""
@@ -60,7 +28,7 @@ def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> li
         policy, delay = case.factors["ack_policy"], case.factors["delay"]
         for seed, value in enumerate(goodputs.get((str(policy), str(delay)), []), start=1):
             runs.append(record(case, seed, {"goodput_mbps": value}))
-    return reproduction.compare(of.parameters, of.published, runs)
+    return reproduction.compare(of.parameters, of.published, runs, None)
 
 
 def test_gains_come_from_published_values(tmp_path: Path) -> None:
@@ -253,7 +221,7 @@ def test_the_trend_is_that_of_values_of_the_same_metric(tmp_path: Path) -> None:
         record(case, 1, {"goodput_mbps": goodput, "retransmits": goodput})
         for case, goodput in zip(of.cases(), (30.0, 20.0), strict=False)
     ]
-    value, *_ = reproduction.compare(of.parameters, of.published, runs)
+    value, *_ = reproduction.compare(of.parameters, of.published, runs, None)
     assert (value.measured, value.agreement) == (30, "same trend")
 
 
@@ -367,72 +335,6 @@ def test_of_several_readings_the_best_counts(tmp_path: Path, readings: str, tota
     page = reproduction.page([(of, document)])
     assert f"| {papers.CITATIONS['statkus-2017']} | {totals} | 0 |" in page
     assert page.count("| a table |") == 2
-
-
-@pytest.mark.parametrize(
-    ("published_s", "ours", "text", "warns"),
-    [
-        (300, ["10s"], "The published runs last 300 s, these 10 s", True),
-        (300, ["30s"], "The published runs last 300 s, these 30 s", True),
-        (300, ["31s", "60s"], "The published runs last 300 s, these 31 to 60 s", False),
-        (300, ["300s"], "The published runs and these last 300 s", False),
-        (2, ["20s"], "The published runs last 2 s, these 20 s", True),
-    ],
-)
-def test_durations(
-    tmp_path: Path, published_s: float, ours: list[str], text: str, warns: bool
-) -> None:
-    of = experiment(tmp_path, published("delay: 0ms", 100))
-    case = of.cases()[0]
-    runs = [
-        (case, record(case, seed, {"goodput_mbps": 95.0}, parameters={"duration": duration}))
-        for seed, duration in enumerate(ours)
-    ]
-    found = assembly.document(of, [case], KERNEL, runs, COMMAND)
-    assert reproduction.durations(found) is None
-    document = found.model_copy(update={"published_duration_s": published_s})
-    times = reproduction.durations(document)
-    assert str(times) == text
-    assert times and bool(times.warning) == warns
-    note = f"note: t{text[1:]}. Slow start alone can explain a difference."
-    assert (note in table.table(document)) == warns
-    page = reproduction.page([(of, document)])
-    assert f"\n{text}." in page
-
-
-@pytest.mark.parametrize(
-    ("changed", "text"),
-    [
-        ({}, "The published runs last 300 s, these 2 s"),
-        ({"status": "failed", "error": "it broke"}, None),
-        ({"parameters": {"duration": "2s", "workload": "transfer"}}, None),
-    ],
-)
-def test_durations_are_those_of_successful_bulk_transfers(
-    tmp_path: Path, changed: dict[str, object], text: str | None
-) -> None:
-    """Also if only some of the published values were measured."""
-    of = experiment(tmp_path, published("delay: 0ms", 100), published("delay: 10ms", 50))
-    case = of.cases()[0]
-    measured = {"goodput_mbps": 95.0}
-    first = record(case, 1, measured, parameters={"duration": "2s"})
-    document = assembly.document(of, [case], KERNEL, [(case, first)], COMMAND)
-    changes = {"runs": (first.model_copy(update=changed),), "published_duration_s": 300.0}
-    times = reproduction.durations(document.model_copy(update=changes))
-    assert (str(times) if times else None) == text
-
-
-def test_no_duration_is_stated_beside_cases_without_published_values(tmp_path: Path) -> None:
-    of = experiment(tmp_path, published("delay: 0ms", 100))
-    of = of.model_copy(update={"published_duration_s": 300})
-    case = of.cases()[1]
-    assert case.factors["delay"] == "10ms"
-    parameters = {"delay": "10ms", "duration": "1s"}
-    runs = [(case, record(case, 1, {"goodput_mbps": 95.0}, parameters=parameters))]
-    document = assembly.document(of, [case], KERNEL, runs, COMMAND)
-    assert [row.agreement for row in document.published] == ["not measured"]
-    assert reproduction.durations(document) is None
-    assert "published runs" not in table.table(document)
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:

@@ -203,6 +203,7 @@ def _report_published(directory: Path) -> int:
                 experiment.parameters,
                 experiment.published,
                 assembly.of_kernel(runs, document.kernel.hash),
+                experiment.published_duration_s,
             )
             update = {"runs": runs, "published": tuple(rows)}
             documents_read.append((experiment, document.model_copy(update=update)))

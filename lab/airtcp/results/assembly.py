@@ -95,7 +95,10 @@ def document(
         ),
         published=tuple(
             reproduction.compare(
-                experiment.parameters, experiment.published, of_kernel(runs, kernel.hash)
+                experiment.parameters,
+                experiment.published,
+                of_kernel(runs, kernel.hash),
+                experiment.published_duration_s,
             )
         ),
         figures=tuple(_figure(figure, groups) for figure in experiment.figures),
@@ -173,7 +176,9 @@ def _compared_again(document: SweepDocument, runs: Sequence[RunRecord]) -> list[
         declared = [row.declared() for row in document.published if not row.derived]
     except ValidationError:
         return []
-    return reproduction.compare(common, declared, of_kernel(runs, document.kernel.hash))
+    return reproduction.compare(
+        common, declared, of_kernel(runs, document.kernel.hash), document.published_duration_s
+    )
 
 
 def of_kernel(runs: Iterable[RunRecord], kernel_hash: str) -> list[RunRecord]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Comparison of published values with ours: for an experiment, and as a page over all of them."""
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,17 +33,24 @@ _ORDERED_SHARE = 0.75
 # Durations that differ by this factor have a warning.
 _FAR_APART = 10
 
+# Values of parameters.
+_Values = frozenset[tuple[str, Plain]]
+
 
 def compare(
-    common: Parameters, published: Sequence[Published], runs: Iterable[RunRecord]
+    common: Parameters,
+    published: Sequence[Published],
+    runs: Iterable[RunRecord],
+    published_s: float | None,
 ) -> list[Comparison]:
     """Compare each published value, and each gain derived from them, with ours.
 
-    common: the parameters common to all cases. A gain (derived) is the ratio of two published
-    values that differ only in the ACK policy, one of them for the baseline. There is none
-    if one of them is a bound or 0.
+    common: the parameters common to all cases. published_s: the duration of the published
+    measurements; runs whose duration is closest to it are compared, without it the longest ones. A
+    gain (derived) is the ratio of two published values that differ only in the ACK policy, one of
+    them for the baseline. There is none if one of them is a bound or 0.
     """
-    measured = _Measured(common, runs)
+    measured = _Measured(common, runs, published_s)
     declared = [measured.value(value) for value in published]
     gains = [measured.value(value) for value in _gains(published)]
     return [
@@ -61,36 +69,61 @@ class _Value:
 
 
 class _Measured:
-    """The runs of an experiment, by their conditions."""
+    """The runs of an experiment: by their conditions, then by how they were observed."""
 
-    def __init__(self, common: Parameters, runs: Iterable[RunRecord]) -> None:
+    def __init__(
+        self, common: Parameters, runs: Iterable[RunRecord], published_s: float | None
+    ) -> None:
         self._parameters = common
-        self._runs = [
+        self._published_s = published_s
+        self._runs: dict[_Values, dict[_Values, list[RunRecord]]] = {}
+        for run in runs:
             # Parameters missing in a run of an older version have the current defaults.
-            (conditions({**Parameters.defaults(), **run.parameters}), run)
-            for run in runs
-            if run.ok
-        ]
+            parameters = {**Parameters.defaults(), **run.parameters}
+            under = frozenset(conditions(parameters).items())
+            observed = frozenset(parameters.items()) - under
+            self._runs.setdefault(under, {}).setdefault(observed, []).append(run)
 
     def value(self, published: Published) -> _Value:
         """A published value with the summary of our runs."""
         under = self._conditions(published.when)
-        values = self._by_seed(under, published.metric)
+        groups = [self._groups(under, published.metric)]
         if published.relative_to:
             others = self._conditions(published.when | published.relative_to)
-            return _Value(
-                published, under, paired_ratio(self._by_seed(others, published.metric), values)
-            )
+            groups.append(self._groups(others, published.metric))
+        common = [observed for observed in groups[0] if observed in groups[-1]]
+        if not common:
+            return _Value(published, under, None)
+
+        def preference(observed: _Values) -> tuple[float, int]:
+            lasted_s = parse_duration_s(str(dict(observed)["duration"]))
+            return _preference(lasted_s, self._published_s), len(groups[0][observed])
+
+        chosen = max(common, key=preference)
+        values = groups[0][chosen]
+        if published.relative_to:
+            return _Value(published, under, paired_ratio(groups[1][chosen], values))
         return _Value(published, under, summarize(list(values.values())) if values else None)
 
     def _conditions(self, when: Mapping[str, str]) -> Mapping[str, Plain]:
         return conditions(self._parameters.replace(when).plain())
 
-    def _by_seed(self, wanted: Mapping[str, Plain], metric: str) -> dict[int, float]:
-        values = (
-            (run.seed, run.metrics.get(metric)) for under, run in self._runs if under == wanted
-        )
-        return {seed: value for seed, value in values if value is not None}
+    def _groups(self, under: Mapping[str, Plain], metric: str) -> dict[_Values, dict[int, float]]:
+        """The metric by seed of runs that were observed alike.
+
+        A group without a value counts if a run failed: others should not take its place.
+        """
+        groups = {}
+        for observed, runs in self._runs.get(frozenset(under.items()), {}).items():
+            known = [run for run in runs if run.ok and metric in run.values]
+            if known or not all(run.ok for run in runs):
+                groups[observed] = {run.seed: run.values[metric] for run in known}
+        return groups
+
+
+def _preference(seconds: float, published_s: float | None) -> float:
+    """Greatest for the duration closest to the published one; without one, for the longest."""
+    return seconds if published_s is None else -abs(math.log(seconds / published_s))
 
 
 def _gains(published: Sequence[Published]) -> Iterator[Published]:
@@ -207,18 +240,21 @@ class Durations:
 def durations(document: SweepDocument) -> Durations | None:
     """None if the publication does not state its duration, or nothing of it is measured here.
 
-    Only bulk transfers have a duration.
+    Only bulk transfers have a duration. Of runs under equal conditions, those that are compared
+    count.
     """
-    texts = {
-        str(run.parameters["duration"])
-        for run in document.runs
-        if run.ok and run.parameters.get("workload", "bulk") == "bulk"
-    }
+    published_s = document.published_duration_s
+    seconds: dict[_Values, float] = {}
+    for run in document.runs:
+        if published_s and run.ok and run.parameters.get("workload", "bulk") == "bulk":
+            lasted_s = parse_duration_s(str(run.parameters["duration"]))
+            under = frozenset(conditions(run.parameters).items())
+            others = (lasted_s, seconds.get(under, lasted_s))
+            seconds[under] = max(others, key=lambda each: _preference(each, published_s))
     compared = any(row.measured is not None for row in document.published)
-    if document.published_duration_s is None or not compared or not texts:
+    if published_s is None or not compared or not seconds:
         return None
-    seconds = [parse_duration_s(text) for text in texts]
-    return Durations(document.published_duration_s, min(seconds), max(seconds))
+    return Durations(published_s, min(seconds.values()), max(seconds.values()))
 
 
 def page(documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
