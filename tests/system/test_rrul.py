@@ -78,20 +78,22 @@ def named(*prefixes: str) -> set[str]:
     return {name for name in METRICS if name.startswith(prefixes)}
 
 
-def goodputs_mbps(run_dir: Path, duration_s: int) -> Mapping[tuple[str, str, str], float]:
+def goodputs_mbps(run_dir: Path) -> Mapping[tuple[str, str, str], float]:
     """Goodput by direction, class and number of a flow, from series.csv."""
     sums: dict[tuple[str, str, str], float] = defaultdict(float)
+    ended_s: dict[tuple[str, str, str], float] = defaultdict(float)
     with (run_dir / "series.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            flow = (row["direction"], row["class"], row["flow"])
-            sums[flow] += float(row["goodput_mbps"]) / duration_s
-    return sums
+            flow, end_s = (row["direction"], row["class"], row["flow"]), float(row["time_s"])
+            sums[flow] += float(row["goodput_mbps"]) * (end_s - ended_s[flow])
+            ended_s[flow] = end_s
+    return {flow: megabits / ended_s[flow] for flow, megabits in sums.items()}
 
 
 def test_rrul_has_every_metric_and_all_of_its_flows(runs: Runs) -> None:
     result = runs(*RRUL)
     assert missing(result) == {"goodput_jain", "airtime_jain"} | named(*OTHERS)
-    flows = goodputs_mbps(runs.directory(result), 4)
+    flows = goodputs_mbps(runs.directory(result))
     assert set(flows) == {(d, name, "1") for d in ("download", "upload") for name in CLASSES}
     for name in CLASSES:
         probe = runs.directory(result) / f"udp-ping-{name}.csv"
@@ -135,7 +137,7 @@ def test_baseline_is_measured_without_load(runs: Runs) -> None:
 def test_flows_add_up(runs: Runs) -> None:
     result = runs(*UPLOAD)
     metrics = result.values
-    flows = goodputs_mbps(runs.directory(result), 4)
+    flows = goodputs_mbps(runs.directory(result))
     assert len(flows) == 8
     assert sum(flows.values()) == pytest.approx(metrics["goodput_mbps"], rel=0.02)
     assert 1 / 8 < metrics["flow_jain"] <= 1
@@ -144,7 +146,7 @@ def test_flows_add_up(runs: Runs) -> None:
 def test_udp_in_both_directions(runs: Runs) -> None:
     result = runs(*UDP, "direction=both")
     metrics = result.values
-    flows = goodputs_mbps(runs.directory(result), 3)
+    flows = goodputs_mbps(runs.directory(result))
     for direction in ("download", "upload"):
         # A medium with enough capacity loses nothing of 30 Mbit/s of payload.
         assert metrics[f"goodput_{direction}_mbps"] == pytest.approx(30, rel=0.02)

@@ -228,23 +228,38 @@ def test_rare_samples_of_a_flow_that_starts_later_lose_nothing(tmp_path: Path) -
     assert list(flow.goodput_mbps) == pytest.approx([0, 0, *[8] * 4])
 
 
-def test_rows_last_until_everything_has_arrived(tmp_path: Path) -> None:
-    """A long delay lets data arrive after `duration`."""
+@pytest.mark.parametrize(
+    ("last_ms", "ends_s", "rate_mbps"),
+    [
+        (6200, [1, 2, 3, 4, 5, 6, 6.2], 1),
+        (6000, [1, 2, 3, 4, 5, 6], 1.1),
+        (4002, [1, 2, 3, 4.002], 1100),
+    ],
+)
+def test_rows_last_until_everything_has_arrived(
+    tmp_path: Path, last_ms: int, ends_s: list[float], rate_mbps: float
+) -> None:
+    """A long delay lets data arrive after `duration`. A short rest has no row of its own."""
     run = write_run(tmp_path / "run")
     rows = [
         tcp_row(event, ms, STATION, SERVER, bytes_received=octets)
         for event, ms, octets in (
-            *(("sample", 3000, 0), ("sample", 4000, 125_000), ("sample", 6200, 400_000)),
+            *(("sample", 3000, 0), ("sample", 4000, 125_000), ("sample", last_ms, 400_000)),
             ("close", 9000, 400_000),
         )
     ]
     write_tcp(run / "tcp-station.csv", rows)
     over_time = timeseries.read(run, testbed(DOWNLOAD), 1.0)
-    assert list(over_time.ends_s) == [1, 2, 3, 4, 5, 6]
-    assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 0, 1, 1, 1])
+    assert list(over_time.ends_s) == pytest.approx(ends_s)
+    steps_s = numpy.diff(over_time.ends_s, prepend=0)
+    [goodput] = [flow.goodput_mbps for flow in over_time.flows]
+    assert list(goodput[:3]) == [0, 0, 0]
+    if len(ends_s) > 4:
+        assert list(goodput[3:]) == pytest.approx([1, *[rate_mbps] * (len(ends_s) - 4)])
+    assert float(goodput @ steps_s) == pytest.approx(3.2)
     timeseries.write_csv(run / "series.csv", run, testbed(DOWNLOAD))
-    [(ends_s, _)] = series.by_second(run, testbed(DOWNLOAD), "goodput")
-    assert ends_s[-1] == 6
+    [(written_s, _)] = series.by_second(run, testbed(DOWNLOAD), "goodput")
+    assert list(written_s) == pytest.approx(ends_s)
 
 
 def test_segments_with_data_are_not_acks(tmp_path: Path) -> None:
@@ -269,4 +284,4 @@ def test_flows_on_real_hosts_begin_with_the_first_sample(tmp_path: Path) -> None
     rows = arriving(STATION, SERVER, [80] * 4, from_ms=500)
     write_tcp(run / "tcp-station.csv", [*rows, rows[-1].replace("sample", "close")])
     [flow] = timeseries.read(run, testbed(DOWNLOAD), 1.0).flows
-    assert list(flow.goodput_mbps) == pytest.approx([40, 80, 80, 80])
+    assert list(flow.goodput_mbps) == pytest.approx([40, 80, 80, 80, 80])

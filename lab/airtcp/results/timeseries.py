@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The bulk flows of a run over time, in steps of equal length."""
+"""The bulk flows of a run over time, in steps of equal length except for the last one."""
 
 import csv
 import io
@@ -33,6 +33,9 @@ CSV_COLUMNS = (
     *("segments_per_s", "acks_per_s"),
 )
 
+# A rest that is shorter than this share of a step belongs to the last step.
+_REST = 0.1
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -56,7 +59,10 @@ class Flow:
 
 @dataclass(frozen=True)
 class OverTime:
-    """Flows over time. ends_s: end of each step since probing began; flows start at `baseline`."""
+    """Flows over time. ends_s: end of each step since probing began; flows start at `baseline`.
+
+    The last step ends when everything has arrived, or with the run if that is later.
+    """
 
     ends_s: NDArray[numpy.float64]
     flows: Sequence[Flow]
@@ -75,8 +81,9 @@ def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
     ends_s += [_grows_until(times_s, bits) for _, _, times_s, bits in udp]
     total_s = parameters.duration_s + 2 * parameters.baseline_s
     last_s = max(ends_s, default=0.0) + parameters.baseline_s
-    steps = max(round(total_s / step_s), math.floor(last_s / step_s))
+    steps = max(round(total_s / step_s), math.ceil(last_s / step_s - _REST))
     edges_s = step_s * numpy.arange(steps + 1, dtype=numpy.float64)
+    edges_s[-1] = max(total_s, last_s)
     since_begin_s = edges_s - parameters.baseline_s
     flows = [trace.over_time(since_begin_s) for trace in tcp]
     flows += [
@@ -211,14 +218,14 @@ def _means(
 
 
 def write_csv(path: Path, run_dir: Path, testbed: Testbed) -> None:
-    """Write a row for each bulk flow and second; columns: CSV_COLUMNS."""
+    """Write a row for each bulk flow and step; columns: CSV_COLUMNS."""
     over_time = read(run_dir, testbed, CSV_STEP_S)
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)
         for step, end_s in enumerate(over_time.ends_s):
             for flow in over_time.flows:
-                writer.writerow([f"{end_s:g}", *_row(flow, step)])
+                writer.writerow([f"{end_s:.9g}", *_row(flow, step)])
 
 
 @dataclass(frozen=True)
