@@ -119,6 +119,27 @@ def test_equal_values_are_no_difference() -> None:
     assert text.endswith("from that with default: 0.0% (95% interval 0.0% to 0.0%, 3 seeds).")
 
 
+@pytest.mark.parametrize(("ratio", "differs"), [(1.0009, False), (1.0011, True), (0.9, True)])
+def test_equal_ratios_have_an_empty_interval(ratio: float, differs: bool) -> None:
+    text = sentence(policies(("default", [100.0] * 3), ("aad", [100 * ratio] * 3)))
+    assert ("not significantly different" not in text) == differs
+
+
+@pytest.mark.parametrize("base", [[0.0, 0.0, 0.0], [0.0, 10.0, 10.0]])
+def test_nothing_is_compared_with_zero(base: list[float]) -> None:
+    text = sentence(policies(("default", base), ("aad", BASE)))
+    assert text == "Goodput cannot be compared: it is 0 in a run of the baseline."
+
+
+def test_cases_without_a_common_seed_are_not_compared() -> None:
+    default, aad = results(policies(("default", BASE), ("aad", BASE))).conditions[0].policies
+    runs = [replace(run, record=run.record.model_copy(update={"seed": 9})) for run in aad.runs]
+    condition = model.Condition("x", "x", [default, replace(aad, runs=runs)])
+    found = replace(results(()), conditions=[condition])
+    text = finding.sentence(found, question.GOODPUT)
+    assert text == "Goodput cannot be compared: the cases have no seed in common."
+
+
 def test_one_seed_has_no_interval() -> None:
     text = sentence(policies(("default", [100.0]), ("aad", [110.0])))
     assert text == (

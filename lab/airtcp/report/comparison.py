@@ -2,7 +2,8 @@
 """Compares the values of an experiment's main factor, seed by seed.
 
 A value is compared with the factor's baseline wherever all other factors are equal. It makes a
-difference if the 95% interval of the ratio does not contain 1.
+difference if the 95% interval of the ratio does not contain 1, and the ratio is not within 0.1% of
+it.
 """
 
 import math
@@ -18,8 +19,9 @@ from airtcp.report.model import POLICY, Measured, Results, factor, label_of
 from airtcp.statistics import Summary, paired_ratio
 from airtcp.steps.workloads.workload import Headline
 
-# Without an interval, smaller changes count as none.
-_SEEN = 0.01
+# Smaller changes count as none: without an interval, and with one, which may be empty.
+_SEEN_ONCE = 0.01
+_SEEN = 0.001
 
 _PLURALS: Mapping[str, str] = {
     POLICY: "ACK policies",
@@ -38,8 +40,8 @@ class Row:
 
     @property
     def is_different(self) -> bool:
-        change = abs(self.ratio.mean - 1)
-        return change > (_SEEN if self.ratio.ci95 is None else self.ratio.ci95)
+        half = self.ratio.ci95
+        return abs(self.ratio.mean - 1) > (_SEEN_ONCE if half is None else max(half, _SEEN))
 
 
 @dataclass(frozen=True)

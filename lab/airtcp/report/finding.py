@@ -32,6 +32,8 @@ def sentence(results: Results, headline: Headline) -> str:
     For a single case: its value.
     """
     compared = compare(results, headline)
+    if compared is None and len(results.cases) > 1:
+        return _incomparable(results, headline)
     if compared is None:
         return _value(headline, results.cases[0].summaries[headline.metric])
     best = compared.best
@@ -62,6 +64,13 @@ def sentence(results: Results, headline: Headline) -> str:
     if any(row.ratio.ci95 is None for row in rows):
         text += " One seed gives no confidence interval; other seeds may differ."
     return text
+
+
+def _incomparable(results: Results, headline: Headline) -> str:
+    """Why several cases have no ratio."""
+    has_zero = any(0 in case.by_seed(headline.metric).values() for case in results.cases)
+    reason = "it is 0 in a run of the baseline" if has_zero else "the cases have no seed in common"
+    return f"{headline.heading} cannot be compared: {reason}."
 
 
 def _value(headline: Headline, value: Summary) -> str:
