@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Numbers, labels and ranges as a report writes them."""
 
+from pathlib import Path
+
 import pytest
+import small_report
 from small_results import Cases, results
 
 from airtcp.report import formats, model, overview, page
@@ -78,3 +81,18 @@ def test_a_label_is_not_broken_within_a_factor() -> None:
 )
 def test_quantities_are_readable(value: object, text: str) -> None:
     assert model.readable(value) == text
+
+
+@pytest.mark.parametrize(
+    ("other", "slugs"),
+    [("1us", ["delay-1-us", "delay-1-s"]), ("1.s", ["delay-1-s", "delay-1-s-2"])],
+)
+def test_conditions_have_different_slugs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, slugs: list[str]
+) -> None:
+    """Figures have them as names and ids."""
+    values = {("default", "1us"): (100.0, 102.0), ("default", "1s"): (10.0, 10.2)}
+    monkeypatch.setattr(small_report, "GOODPUT", values)
+    for path in small_report.write_results(tmp_path, ("1us", "1s")).rglob("result*.json"):
+        path.write_text(path.read_text().replace('"delay": "1us"', f'"delay": "{other}"'))
+    assert [condition.slug for condition in model.load(tmp_path).conditions] == slugs

@@ -7,7 +7,7 @@ A condition is a combination of all factors except ack_policy. Policies are comp
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -283,10 +283,12 @@ def load(out_dir: Path) -> Results:
         command=document.command,
         kernels=list(dict.fromkeys(run.kernel for run in runs)),
         policies=policies,
-        conditions=[
-            _condition(out_dir, of_condition, summaries.get(key, ()), policies, usual)
-            for key, of_condition in _by_condition(runs).items()
-        ],
+        conditions=list(
+            _with_own_slugs(
+                _condition(out_dir, of_condition, summaries.get(key, ()), policies, usual)
+                for key, of_condition in _by_condition(runs).items()
+            )
+        ),
         failures=[
             f"{label_of(run.factors, usual)}, seed {run.seed}: {run.error}"
             for run in document.runs
@@ -337,7 +339,20 @@ def _condition(
         own_rows = [row for row in summaries if row.factors.get(POLICY, policy) == policy]
         if own_runs:
             measured.append(_measured(out_dir, policy, own_runs, own_rows))
-    return Condition(label, re.sub("[^A-Za-z0-9]+", "-", label).strip("-").lower(), measured)
+    text = label.replace(_MICRO, "u")
+    return Condition(label, re.sub("[^A-Za-z0-9]+", "-", text).strip("-").lower(), measured)
+
+
+def _with_own_slugs(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """The conditions, with a number behind slugs that are already used."""
+    used: set[str] = set()
+    for condition in conditions:
+        slug, number = condition.slug, 1
+        while slug in used:
+            number += 1
+            slug = f"{condition.slug}-{number}"
+        used.add(slug)
+        yield replace(condition, slug=slug)
 
 
 def _measured(
