@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Hosts whose ssh is a program that runs the commands on this machine."""
 
+import io
 import os
 import shutil
+import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +15,13 @@ from waiting import wait_until
 
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
-from airtcp.hosts import preflight
+from airtcp.files import ss
+from airtcp.hosts import lab, preflight
 from airtcp.hosts.inventory import HostEntry, Inventory
 from airtcp.hosts.ssh import Remote
+from airtcp.parameters import Parameters
+from airtcp.sweep.hostsweep import on_hosts
+from airtcp.testbed import default
 
 NEEDED = "cat date env head id ls mkdir mv rm sed sh sleep tail tar uname wc"
 SSH = """\
@@ -74,10 +80,9 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return there
 
 
-def remote_of(tmp_path: Path) -> Remote:
-    (tmp_path / "host").mkdir(exist_ok=True)
+def inventory_of(tmp_path: Path) -> Inventory:
     end = {"ssh": "host", "interface": "eth0"}
-    inventory = Inventory.model_validate(
+    return Inventory.model_validate(
         {
             "server": {**end, "address": "192.0.2.1"},
             "station": {**end, "address": "192.0.2.2"},
@@ -85,7 +90,11 @@ def remote_of(tmp_path: Path) -> Remote:
             "dead_man": "4s",
         }
     )
-    return Remote("ap", HostEntry(ssh="host"), inventory)
+
+
+def remote_of(tmp_path: Path) -> Remote:
+    (tmp_path / "host").mkdir(exist_ok=True)
+    return Remote("ap", HostEntry(ssh="host"), inventory_of(tmp_path))
 
 
 @pytest.fixture
@@ -115,6 +124,31 @@ def test_clock_in_nanoseconds(remote: Remote) -> None:
     remote.install(pytest.fail)
     ahead_s, error_s = remote.clock()
     assert abs(ahead_s) <= error_s + 0.001 < 0.4
+
+
+def test_clock_that_was_set_meanwhile(there: Path, remote: Remote) -> None:
+    remote.install(pytest.fail)
+    assert abs(remote.clock()[0]) < 1
+    date = shutil.which("date")
+    write_program(there / "date", f"#!/bin/sh\nexec {date} -d '+7 seconds' \"$@\"\n")
+    ahead_s, _ = remote.clock()
+    assert 6 < ahead_s < 8
+
+
+def test_each_run_reads_the_clocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty, seen = io.BytesIO(), []
+    tarfile.open(fileobj=empty, mode="w").close()
+    for name, answer in (("do", ""), ("clock", (7.0, 0.001)), ("fetch", empty.getvalue())):
+        monkeypatch.setattr(Remote, name, lambda *_, answer=answer, **__: answer)
+    monkeypatch.setattr(ss, "convert", lambda *_, ahead_ns, **__: seen.append(ahead_ns))
+    monkeypatch.setattr(lab, "nstat", lambda *_: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    hosts = lab.HostsLab(inventory_of(tmp_path), False, {}, pytest.fail)
+    facts = preflight.Facts("", "6.12", "", (), (), 0.0, 0.001, None)
+    hosts.facts = {"server": facts, "station": facts}
+    hosts.run(on_hosts(default.testbed(Parameters())), tmp_path / "run")
+    assert seen == [7 * 10**9] * 2
+    assert [each.clock_ahead_s for each in hosts.facts.values()] == [7, 7]
 
 
 @pytest.mark.parametrize(

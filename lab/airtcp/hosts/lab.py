@@ -187,11 +187,13 @@ class HostsLab:
             )
 
     def _prepare(self, remote: Remote, testbed: Testbed) -> None:
-        """Apply the settings, start the instruments."""
+        """Apply the settings, start the instruments, read the clock."""
         facts = self.facts[remote.role]
         wanted = settings.of_host(remote.role, facts, self._inventory, testbed)
         instruments = self._instruments(testbed, remote)
         remote.do(("fresh",), *wanted, *instruments, self._counters(remote, "before"))
+        ahead_s, error_s = preflight.clock(remote)
+        self.facts[remote.role] = replace(facts, clock_ahead_s=ahead_s, clock_error_s=error_s)
 
     def _ping(self, testbed: Testbed, probe: Probe) -> Call:
         there = replace(probe, address=self._entry(probe.peer).address)

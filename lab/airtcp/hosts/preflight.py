@@ -32,8 +32,8 @@ class Facts:
     """What a host is like.
 
     policies: its ACK policies that are loaded; empty on plain Linux. clock_ahead_s: of its clock,
-    relative to ours; clock_error_s: of that. radio: what iw reports about the radio at its
-    interface, by key; None without one.
+    relative to ours, when the last run began; clock_error_s: of that. radio: what iw reports about
+    the radio at its interface, by key; None without one.
     """
 
     name: str
@@ -67,9 +67,7 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
                 "replaces only the default one: remove it, or choose `netem: off`"
             )
     remote.do(*_privileges(remote, captures and end, "radio" in found))
-    ahead_s, error_s = remote.clock()
-    if end and error_s > _CLOCK_ERROR_S:
-        raise AirtcpError(f"{remote}: its clock cannot be read within {_CLOCK_ERROR_S:g} s")
+    ahead_s, error_s = clock(remote)
     if modules := _modules(needs, found):
         found |= _sections(remote.do(("load", *modules)))
     return Facts(
@@ -82,6 +80,14 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
         error_s,
         radio(found) if "radio" in found else None,
     )
+
+
+def clock(remote: Remote) -> tuple[float, float]:
+    """clock_ahead_s and clock_error_s now. Raises AirtcpError if an end's are too uncertain."""
+    ahead_s, error_s = remote.clock()
+    if isinstance(remote.entry, EndEntry) and error_s > _CLOCK_ERROR_S:
+        raise AirtcpError(f"{remote}: its clock cannot be read within {_CLOCK_ERROR_S:g} s")
+    return ahead_s, error_s
 
 
 def _modules(needs: Needs, found: Mapping[str, str]) -> list[str]:

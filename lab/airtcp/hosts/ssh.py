@@ -24,6 +24,8 @@ AGENT = Path(__file__).with_name("agent.sh")
 _LOST = 255
 _NO_OTHER_RUN = 3
 _BUSY = 75
+# The answers by which a clock is measured.
+_ANSWERS = 5
 # Of sh without a script, because the dead-man timer has removed it.
 _NO_SCRIPT = (2, 127)
 
@@ -157,7 +159,7 @@ class Remote:
         return self._checked(self._ssh(f"tar -C {self._directory}/run -cf - .", "", 600))
 
     def clock(self) -> tuple[float, float]:
-        """By how much its clock is ahead of ours, and the error of that, in seconds."""
+        """By how much its clock is ahead of ours now, and the error of that, in seconds."""
         assert self._pulse
         return self._pulse.clock()
 
@@ -266,15 +268,22 @@ class _Pulse:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._offsets: list[tuple[float, float]] = []  # error, offset
-        self._measured = threading.Event()
+        self._asking = threading.Lock()
         self._ended = threading.Event()
         threading.Thread(target=self._beat, daemon=True).start()
 
     def _beat(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            if not self._ask():
+                break
+
+    def _ask(self) -> tuple[float, float] | None:
+        """The error and the offset of the clock; None if the connection was lost.
+
+        The next command reports that.
+        """
         assert self._process.stdin and self._process.stdout
-        first = 5  # some quickly, for the clock
-        while not self._ended.wait(0 if first else self._interval_s):
+        with self._asking:
             try:
                 asked_s = time.time()
                 self._process.stdin.write(b"\n")
@@ -282,17 +291,14 @@ class _Pulse:
                 answer = self._process.stdout.readline()
                 halfway_s = (time.time() - asked_s) / 2
                 there_s, rounding_s = _time_of(int(answer))
-                self._offsets.append((halfway_s + rounding_s, there_s - asked_s - halfway_s))
-            except (OSError, ValueError):  # the connection was lost; the next command reports it
-                break
-            first = max(0, first - 1)
-            if not first:
-                self._measured.set()
-        self._measured.set()
+            except (OSError, ValueError):
+                return None
+        return halfway_s + rounding_s, there_s - asked_s - halfway_s
 
     def clock(self) -> tuple[float, float]:
-        self._measured.wait(30)
-        error_s, offset_s = min(self._offsets[-20:], default=(0.0, 0.0))
+        """Its offset and the error of that, now: of a few answers, the quickest."""
+        answers = filter(None, [self._ask() for _ in range(_ANSWERS)])
+        error_s, offset_s = min(answers, default=(0.0, 0.0))
         return offset_s, error_s
 
     def end(self) -> None:
