@@ -181,6 +181,16 @@ def test_parameters_without_effect_on_hosts_are_recorded(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("interval", "is_ignored"), [("auto", True), ("10ms", True), ("100ms", False), ("5s", True)]
+)
+def test_hosts_sample_at_their_own_interval(
+    tmp_path: Path, interval: str, is_ignored: bool
+) -> None:
+    ignored = applicable.not_applied(case(tcp_sample=interval), hosts(tmp_path))
+    assert ("tcp_sample" in ignored) == is_ignored
+
+
+@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"delay": "10ms"}, "delay 10ms: needs `netem: on`"),
@@ -255,7 +265,7 @@ APPLIED = {
     ),
     *("timestamps", "initrwnd", "tcp_rmem_default", "tcp_rmem_max", "tcp_wmem_max", "gro", "gso"),
     *("gso_segments", "tso", "direction", "flows", "dscp", "duration", "baseline"),
-    *("ping_interval", "capture", "capture_duration", "tcp_sample"),
+    *("ping_interval", "capture", "capture_duration"),
     # Of the qdiscs, without effect without delay, rate and loss.
     *("rate_burst", "rate_latency", "rate_at", "wire_queue"),
 }

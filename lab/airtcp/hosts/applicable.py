@@ -79,7 +79,7 @@ def not_applied(case: Case, inventory: Inventory) -> dict[str, str]:
                 f"{name} {value}: cannot be applied to real hosts; allowed: "
                 f"{defaults.text(attribute)}"
             )
-    if (parameters.tcp_sample_s or 0) < SAMPLE_S:
+    if parameters.tcp_sample_s != SAMPLE_S:
         ignored["tcp_sample"] = f"hosts sample every {SAMPLE_S * 1e3:g}ms"
     if "air" in parameters.capture:
         ignored["capture"] = "air: hosts capture only at server and station"
