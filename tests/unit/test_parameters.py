@@ -313,3 +313,30 @@ def test_limits_of_small_queues(text: str, plain: str) -> None:
 def test_invalid_limits_of_small_queues_are_refused(text: str) -> None:
     with pytest.raises(ValidationError, match="allowed: kernel, driver, off, 1us to 1s, 1B to"):
         Parameters().replace({"tsq": text})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("aad_alpha", "0.125", "0.01"),
+        ("aad_reset", "1500us", "1ms"),
+        ("aad_min_iat", "400ns", "1us"),
+        ("error_rate", "4e-7", "0.000001"),
+        ("delay", "500ns", "1us"),
+        ("wire_loss", "1e-12", "0.00000001"),
+        ("ping_interval", "20500us", "1ms"),
+        ("pacing_factor", "1.004", "0.01, and of 1/120 as in 1.3333"),
+    ],
+)
+def test_values_that_would_be_rounded_are_refused(name: str, value: str, allowed: str) -> None:
+    with pytest.raises(ValidationError, match=f"would be rounded; allowed: multiples of {allowed}"):
+        Parameters().replace({"ack_policy": "aad", name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("aad_alpha", "0.29"), ("aad_reset", "3s"), ("error_rate", "0.123457"), ("delay", "33us")],
+)
+def test_values_in_steps_are_exact(name: str, value: str) -> None:
+    parameters = Parameters().replace({"ack_policy": "aad", name: value})
+    assert str(parameters.plain()[name]) == value

@@ -16,6 +16,7 @@ from airtcp.parameters.section import (
     Conflict,
     DefaultTopologyOnly,
     OnlyWith,
+    Scale,
     Section,
     not_with,
     parameter,
@@ -96,10 +97,10 @@ class Stage(Section):
     ack_hold: Annotated[int, count(2, 65535), _HOLD] = parameter(
         "ack_hold", 8, "hold: number of ACKs that are replaced by the newest of them"
     )
-    ack_hold_delay_s: Annotated[float, duration(0, 0.1), _HOLD] = parameter(
+    ack_hold_delay_s: Annotated[float, duration(0, 0.1), _HOLD, Scale(1e6)] = parameter(
         "ack_hold_delay", 5e-3, "hold: maximum time that the first of them is held"
     )
-    ack_hold_rate_bps: Annotated[float | None, rate("any"), _HOLD] = parameter(
+    ack_hold_rate_bps: Annotated[float | None, rate("any"), _HOLD, Scale(1e-3)] = parameter(
         "ack_hold_rate", None, "hold: only while the radio sends at this rate or a higher one"
     )
 

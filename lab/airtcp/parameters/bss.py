@@ -10,7 +10,7 @@ from airtcp.parameters import jsonschema
 from airtcp.parameters.ieee80211 import CHANNELS_2GHZ, CHANNELS_5GHZ, CHANNELS_6GHZ
 from airtcp.parameters.jsonschema import Shape
 from airtcp.parameters.quantity import OnOff, duration
-from airtcp.parameters.section import OnlyWith, Section, parameter
+from airtcp.parameters.section import OnlyWith, Scale, Section, parameter
 
 CHANNELS = CHANNELS_2GHZ + CHANNELS_5GHZ + CHANNELS_6GHZ
 
@@ -75,13 +75,13 @@ class Bss(Capability):
         "802.11ax: the access point sends Trigger frames, which stations answer in parallel",
     )
     # If it were 0, the access point would never send its own data.
-    ul_ofdma_interval_s: Annotated[float, duration(100e-6, 1), OnlyWith("ul_ofdma", "on")] = (
-        parameter(
-            "ul_ofdma_interval",
-            5e-3,
-            "ul_ofdma: minimum time between Trigger frames that ask for reports, and between all "
-            "while the access point has data to send",
-        )
+    ul_ofdma_interval_s: Annotated[
+        float, duration(100e-6, 1), OnlyWith("ul_ofdma", "on"), Scale(1e6)
+    ] = parameter(
+        "ul_ofdma_interval",
+        5e-3,
+        "ul_ofdma: minimum time between Trigger frames that ask for reports, and between all "
+        "while the access point has data to send",
     )
     mu_edca: Annotated[Literal["low", "never", "off"], OnlyWith("ul_ofdma", "on")] = parameter(
         "mu_edca",

@@ -4,19 +4,19 @@
 from typing import Annotated, Literal
 
 from airtcp.parameters.quantity import count, duration, fraction, rate, size
-from airtcp.parameters.section import DefaultTopologyOnly, OnlyWith, Section, parameter
+from airtcp.parameters.section import DefaultTopologyOnly, OnlyWith, Scale, Section, parameter
 
 
 class Link(Section):
     """Properties of a link that may change during a run."""
 
-    delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
+    delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none"), Scale(1e6)] = parameter(
         "delay", 0.0, "one-way delay of the wired link, server to access point (netem)"
     )
     rate_bps: Annotated[float | None, rate("unlimited"), OnlyWith("path", "none")] = parameter(
         "rate", None, "rate of the wired link, server to access point (tbf)"
     )
-    wire_loss: Annotated[float, fraction(0, 1)] = parameter(
+    wire_loss: Annotated[float, fraction(0, 1), Scale(1e8)] = parameter(
         "wire_loss",
         0.0,
         "loss probability of frames on the wired link, server to access point, before the rate; "
@@ -30,7 +30,7 @@ class Cable(Link):
     rate_burst_bytes: Annotated[int, size(1600, 1 << 30)] = parameter(
         "rate_burst", 4000, "bucket size of tbf (4000B is the 32kbit of most tc examples)"
     )
-    rate_latency_s: Annotated[float, duration(0.001, 60)] = parameter(
+    rate_latency_s: Annotated[float, duration(0.001, 60), Scale(1e6)] = parameter(
         "rate_latency",
         0.4,
         "size of tbf's queue as time at the rate, in addition to rate_burst; more is dropped. No "
@@ -50,8 +50,8 @@ class Cable(Link):
         "refuses more, which the server's TCP takes for congestion without a loss (1000 is tc's "
         "default). No effect with a rate at the path, where rate_latency is the limit",
     )
-    return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none")] = parameter(
-        "return_delay", 0.0, "one-way delay of the wired link, access point to server"
+    return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none"), Scale(1e6)] = (
+        parameter("return_delay", 0.0, "one-way delay of the wired link, access point to server")
     )
     return_rate_bps: Annotated[float | None, rate("unlimited"), OnlyWith("path", "none")] = (
         parameter(

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from airtcp.parameters.mobility import FARTHEST_M, Walk
 from airtcp.parameters.quantity import distance, fraction, level, ratio
-from airtcp.parameters.section import OnlyWith, RadioKey, Section, parameter
+from airtcp.parameters.section import OnlyWith, RadioKey, Scale, Section, parameter
 
 _WIFI = OnlyWith("access", "wifi")
 _FIXED = OnlyWith("error_model", "fixed")
@@ -47,7 +47,7 @@ class Propagation(Place, ErrorModel):
 
     only_with: ClassVar = _WIFI
 
-    path_loss_exponent: Annotated[float, fraction(1, 10)] = parameter(
+    path_loss_exponent: Annotated[float, fraction(1, 10), Scale(1e3)] = parameter(
         "path_loss_exponent", 3.0, "distance, walk: path loss exponent (2: free space)"
     )
     cca_threshold_dbm: Annotated[float, level(-120, 0)] = parameter(

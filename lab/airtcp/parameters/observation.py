@@ -12,6 +12,7 @@ from airtcp.parameters.quantity import Capture, OnOff, duration, whole_seconds
 from airtcp.parameters.section import (
     Conflict,
     OnlyWith,
+    Scale,
     not_with,
     parameter,
 )
@@ -39,17 +40,17 @@ class Observation(Workload, Path):
         "bulk: length of the idle baseline before and after the transfer, when only pings and "
         "UDP requests run; whole seconds",
     )
-    ping_interval_s: Annotated[float, duration(0, _MOST_PING_S)] = parameter(
+    ping_interval_s: Annotated[float, duration(0, _MOST_PING_S), Scale(1e3)] = parameter(
         "ping_interval",
         0.2,
         "bulk: interval of pings from station to server, 10ms or more; 0ms: none",
     )
-    udp_ping_interval_s: Annotated[float, duration(0, 60), _BULK] = parameter(
+    udp_ping_interval_s: Annotated[float, duration(0, 60), _BULK, Scale(1e6)] = parameter(
         "udp_ping_interval",
         0.0,
         "bulk: interval of UDP requests and replies between station and server; 0ms: none",
     )
-    tcp_sample_s: Annotated[float | None, duration(0.001, 60, "auto")] = parameter(
+    tcp_sample_s: Annotated[float | None, duration(0.001, 60, "auto"), Scale(1e6)] = parameter(
         "tcp_sample",
         None,
         "interval at which the state of TCP is sampled; auto: 10ms, above 8 stations 100ms",

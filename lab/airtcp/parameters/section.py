@@ -15,11 +15,14 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from airtcp.parameters.quantity import Plain
+from airtcp.parameters.quantity import Plain, Quantity
 
 # Words that leave a value to the kernel, or to the radio's preset.
 KERNEL = "kernel"
 PRESET = "preset"
+
+# By how much the product of a value and its scale may differ from a whole number.
+_EXACT = 1e-6
 
 _Fact = TypeVar("_Fact")
 
@@ -70,6 +73,13 @@ class RadioKey:
         return value if isinstance(value, str) else str(round(value * self.scale))
 
 
+@dataclass(frozen=True)
+class Scale:
+    """What applies the parameter has it as a whole number: its number times scale."""
+
+    scale: float
+
+
 class DefaultTopologyOnly:
     """The parameter must have its default in experiments with a `topology`."""
 
@@ -97,6 +107,7 @@ class Section(Strict):
         them are skipped.
         """
         values = vars(self)
+        yield from self._between_steps(changed)
         for rules in _rules(type(self)):
             for attribute, default, condition in rules.conditions:
                 if values[attribute] != default and not condition.holds(self):
@@ -122,6 +133,20 @@ class Section(Strict):
         [value] = self.model_dump(mode="json", include={attribute}).values()
         plain: Plain = value
         return plain
+
+    def _between_steps(self, changed: Collection[str] | None) -> Iterator[Conflict]:
+        """Values that would be rounded."""
+        for attribute, scale, quantity in _scaled(type(self)):
+            if changed is not None and attribute not in changed:
+                continue
+            value = getattr(self, attribute)
+            if isinstance(value, float) and abs(value * scale - round(value * scale)) > _EXACT:
+                step = quantity.write(1 / scale)
+                shown = f"{step:.8f}".rstrip("0") if isinstance(step, float) else step
+                yield Conflict(
+                    key_of(type(self), attribute),
+                    f"{self.text(attribute)} would be rounded; allowed: multiples of {shown}",
+                )
 
     def _without_effect(self, attribute: str, condition: OnlyWith) -> Conflict:
         given = f"{condition.name} {self.text(condition.name)}"
@@ -170,6 +195,14 @@ def facts(model: type[BaseModel], kind: type[_Fact]) -> tuple[tuple[str, _Fact],
         for fact in field.metadata
         if isinstance(fact, kind)
     )
+
+
+@cache
+def _scaled(model: type[BaseModel]) -> tuple[tuple[str, float, Quantity], ...]:
+    """(attribute, scale, type) of the parameters that exist only in steps."""
+    quantities = dict(facts(model, Quantity))
+    scales = (*facts(model, Sysctl), *facts(model, RadioKey), *facts(model, Scale))
+    return tuple((name, fact.scale, quantities[name]) for name, fact in scales if fact.scale != 1)
 
 
 _Condition = tuple[str, object, OnlyWith]

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TCP of hosts that send data."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from airtcp.parameters.quantity import OnOff, count, duration, fraction
-from airtcp.parameters.section import KERNEL, OnlyWith, Section, Sysctl, parameter
+from airtcp.parameters.section import KERNEL, Conflict, OnlyWith, Section, Sysctl, parameter
 from airtcp.parameters.small_queue import SmallQueue
+
+# By how much a pacing ratio in percent may differ from a whole number.
+_PERCENT = 0.01
 
 CongestionControl = Literal[
     "cubic",
@@ -62,6 +66,16 @@ class SenderSysctls(Section):
         1.0,
         "factor on the sender's pacing ratios, BBR's too; 2 is called 2p in the literature",
     )
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        # BBR's ratio, and that of others in congestion avoidance. Each is 1/100 of a whole number.
+        percents = [percent * self.pacing_factor for percent in (100, 120)]
+        if all(abs(percent - round(percent)) > _PERCENT for percent in percents):
+            yield Conflict(
+                "pacing_factor",
+                f"{self.pacing_factor} would be rounded; allowed: multiples of 0.01, and of 1/120 "
+                "as in 1.3333",
+            )
 
 
 class Sender(SenderSysctls):

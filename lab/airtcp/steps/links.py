@@ -43,7 +43,7 @@ def _way(way: Way, limit: int | None, segments: bool) -> list[tuple[int, str]]:
     """Delay and loss, with handles. netem loses a packet of many segments as a whole."""
     packets = _UNLIMITED_PACKETS if limit is None else limit
     delay = f"netem delay {max(_MIN_DELAY_US, round(way.delay_s * 1e6))}us"
-    loss = f"loss {100 * way.loss:g}%"
+    loss = f"loss {100 * way.loss:.9g}%"
     if not segments:
         return [(1, f"{delay} {loss} limit {packets}" if way.loss else f"{delay} limit {packets}")]
     return [
