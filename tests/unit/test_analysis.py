@@ -66,6 +66,13 @@ def test_lists_and_maps_of_a_query_are_json(tmp_path: Path) -> None:
     assert json.loads(answer.text("json")) == [{"x": [None, 1.5], "y": {"2026-01-02": {"a": None}}}]
 
 
+def test_decimal_numbers_of_a_query_are_numbers_in_json(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    sql = "SELECT 1.50 AS x, [12345678901234567890123456789::DECIMAL(38, 0)] AS y FROM runs"
+    answer = analysis.query(sql, [sweep], no_warning)
+    assert json.loads(answer.text("json")) == [{"x": 1.5, "y": [12345678901234567890123456789]}]
+
+
 def test_columns_of_a_query_have_different_names(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     with pytest.raises(

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,7 +73,9 @@ class Answer:
 
 
 def _as_json(value: object) -> object:
-    """JSON has neither infinity nor NaN, and only words as keys."""
+    """JSON has neither infinity nor NaN, no decimal numbers, and only words as keys."""
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list | tuple):
