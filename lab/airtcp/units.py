@@ -6,6 +6,7 @@ message that lists the allowed units. Formatters are the inverse and use the lar
 the value is a whole number.
 """
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -16,6 +17,9 @@ _SIZE_BYTES: Mapping[str, int] = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10
 
 # Only read: the formatters keep writing a size as earlier versions did, whose runs are found by it.
 _READ_SIZE_BYTES = {"GB": 10**9, "MB": 10**6, "kB": 10**3, **_SIZE_BYTES}
+
+# A number without a unit, as a regular expression.
+ANY_NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 
 DURATION_UNITS, RATE_UNITS = tuple(_DURATION_NS), tuple(_RATE_BPS)
 SIZE_UNITS = tuple(_READ_SIZE_BYTES)
@@ -75,6 +79,14 @@ def parse_rate_bps(text: str) -> float:
 def format_rate_bps(bits_per_second: float) -> str:
     """240e6 -> `240Mbit`; rounded to a bit per second."""
     return _format(round(bits_per_second), _RATE_BPS, "0bit")
+
+
+def parse_number(text: str) -> float | None:
+    """`0.5`, `1e-3` -> the number; None if it is not a finite one, in digits alone."""
+    if not re.fullmatch(ANY_NUMBER, text.strip()):
+        return None
+    number = float(text) + 0.0  # not -0.0
+    return number if math.isfinite(number) else None
 
 
 def parse_digits(text: str) -> int:

@@ -4,6 +4,7 @@
 import pytest
 from pydantic import ValidationError
 
+from airtcp.experiment.published import Published
 from airtcp.parameters import Parameters
 from airtcp.parameters.ieee80211 import (
     CHANNELS_6GHZ,
@@ -340,3 +341,17 @@ def test_values_that_would_be_rounded_are_refused(name: str, value: str, allowed
 def test_values_in_steps_are_exact(name: str, value: str) -> None:
     parameters = Parameters().replace({"ack_policy": "aad", name: value})
     assert str(parameters.plain()[name]) == value
+
+
+@pytest.mark.parametrize("text", ["0_1", "\N{ARABIC-INDIC DIGIT ZERO}.5", "inf", "nan", "0x1", ""])
+def test_fractions_are_written_in_digits(text: str) -> None:
+    with pytest.raises(ValidationError, match="is not a number; allowed: 0"):
+        Parameters().replace({"wire_loss": text})
+    with pytest.raises(ValidationError, match="is not a number of at least 0"):
+        Published(when={}, metric="goodput_mbps", value=text, precision="exact", source="x")
+
+
+@pytest.mark.parametrize(("name", "text"), [("wire_loss", "-0.0"), ("distance", "-0m")])
+def test_zero_has_no_sign(name: str, text: str) -> None:
+    parameters = Parameters().replace({"error_model": "snr", name: text})
+    assert str(parameters.plain()[name]) in ("0.0", "0m")

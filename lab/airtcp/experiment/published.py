@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Published values, as declared in an experiment."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Protocol, get_args
 
@@ -12,6 +11,7 @@ from airtcp.experiment.papers import Precision, Word
 from airtcp.parameters import PARAMETER_NAMES, jsonschema
 from airtcp.parameters.jsonschema import PARAMETER, Json, Shape
 from airtcp.parameters.section import Strict
+from airtcp.units import parse_number
 
 # Those of values; others are bounds.
 _OF_VALUES: tuple[Precision, ...] = ("exact", "approximate")
@@ -183,8 +183,5 @@ def _bound(cell: str) -> tuple[Precision | None, str]:
 
 def _number(text: str) -> float | None:
     """The number; None if it is not one that a metric can have."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
+    number = parse_number(text)
+    return None if number is None or number < 0 else number

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from airtcp.units import ANY_NUMBER
+
 Json = dict[str, Any]
 
 # YAML 1.1 reads these words as booleans.
 _BOOLEANS = {"on": True, "off": False}
 
 _DIGITS = r"[0-9]+(\.[0-9]+)?"
-_ANY_NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _ZERO = r"0+(\.0+)?"
 
 # The allowed values, for people.
@@ -29,7 +30,7 @@ PARAMETER = "$parameter"
 
 SCALAR: Json = {"type": ["string", "number", "boolean"], HINT: "text"}
 NUMBER: Json = {
-    "anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{_ANY_NUMBER}$"}],
+    "anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{ANY_NUMBER}$"}],
     HINT: "a number",
 }
 
@@ -66,7 +67,7 @@ def with_sign(unit: str, example: str) -> Form:
 
 
 COUNT = Form("[0-9]+", "7", "integer")
-FRACTION = Form(_ANY_NUMBER, "0.5", "number")
+FRACTION = Form(ANY_NUMBER, "0.5", "number")
 
 
 @dataclass(frozen=True)

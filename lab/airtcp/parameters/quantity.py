@@ -5,7 +5,6 @@ Each type parses text from YAML or from the command line, raises ValueError with
 and formats values as text.
 """
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from airtcp.units import (
     format_size_bytes,
     parse_digits,
     parse_duration_s,
+    parse_number,
     parse_rate_bps,
     parse_size_bytes,
 )
@@ -109,11 +109,8 @@ def _parse_count(text: str) -> int:
 
 
 def _parse_fraction(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = parse_number(text)
+    if number is None:
         raise ValueError(f"{text!r} is not a number")
     return number
 
@@ -130,7 +127,7 @@ def _with_unit(text: str, unit: str, what: str, example: str) -> float:
     match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?)\s*" + unit, text.strip())
     if not match:
         raise ValueError(f"{text!r} is not {what}; write a number and {unit}, as in {example}")
-    return round(float(match.group(1)), 3)
+    return round(float(match.group(1)), 3) + 0.0  # not -0.0
 
 
 def _write_with_unit(number: float, unit: str) -> str:
