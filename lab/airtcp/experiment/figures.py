@@ -217,7 +217,7 @@ class ModelFigure(Strict):
         None, alias="payload", description="bytes of a packet that goodput counts"
     )
     overhead_bytes: Annotated[int, size(0, 65535)] = Field(
-        Station.overhead_bytes, alias="overhead", description="l_oh, added to each packet"
+        Station.overhead_bytes, alias="overhead", description="l_oh, added to each aggregate"
     )
     rate_bps: Annotated[float, rate()] = Field(
         Station.rate_bps, alias="rate", description="r, the data rate"
