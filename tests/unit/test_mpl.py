@@ -65,6 +65,16 @@ def test_an_interval_extends_by_half_to_both_sides() -> None:
     assert [[5, 2], [9, 2]] in ends
 
 
+def test_an_interval_of_what_is_not_negative_ends_at_zero() -> None:
+    bars = Bars(
+        length=floats([1]), y=floats([2]), start=floats([0]), half=floats([3]), colour="ink"
+    )
+    axes = drawn([bars])
+    [whiskers] = [lines for lines in axes.collections if len(lines.get_paths())]
+    ends = [numpy.asarray(path.vertices).tolist() for path in whiskers.get_paths()]
+    assert [[0, 2], [4, 2]] in ends
+
+
 def test_labels_do_not_overlap_markers_or_each_other() -> None:
     xs = [1.0, 1.5, 2.0, 9.9]
     texts = [Text(text=f"{x:g} ms", x=x, y=5, colour="policy0", size=5.5) for x in xs]

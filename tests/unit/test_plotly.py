@@ -95,8 +95,14 @@ def test_tooltips_of_points_have_values_with_units() -> None:
         "goodput: %{y:.4~r}%{customdata[1]} Mbit/s<extra></extra>"
     )
     assert trace["customdata"] == [("", ""), ("", " ± 2.5")]
-    assert trace["error_y"]["array"] == [0, 2.5]
+    assert trace["error_y"]["array"] == trace["error_y"]["arrayminus"] == [0, 2.5]
     assert "error_x" not in trace
+
+
+def test_intervals_of_what_is_not_negative_end_at_zero() -> None:
+    trace = only(line(y_half=floats([None, 250])))
+    assert trace["error_y"]["array"] == [0, 250]
+    assert trace["error_y"]["arrayminus"] == [0, trace["y"][1]]
 
 
 def test_a_quantity_without_a_unit_keeps_its_brackets() -> None:

@@ -8,6 +8,7 @@ import small_report
 from small_results import Cases, results
 
 from airtcp.report import formats, model, overview, page
+from airtcp.statistics import Summary
 
 EN_DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -69,6 +70,12 @@ def test_a_label_is_not_broken_within_a_factor() -> None:
         "direction both, flows 4,\ndscp rrul",
         "direction upload, flows 4,\ndscp rrul",
     ]
+
+
+def test_intervals_of_what_is_not_negative_end_at_zero() -> None:
+    wide = Summary(1.0, 2.5, 2)
+    assert formats.interval(wide) == "0 to 3.50"
+    assert formats.percent_interval(wide) == f"{MINUS}100.0% to +250.0%"
 
 
 @pytest.mark.parametrize(

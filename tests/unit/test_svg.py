@@ -164,6 +164,12 @@ def test_intervals_that_are_unknown_are_not_drawn() -> None:
     assert interval == at(frame_of(figure), (4, 4), (4, 6))
 
 
+def test_intervals_of_what_is_not_negative_end_at_zero() -> None:
+    figure = one(Line(x=floats([4]), y=floats([1]), y_half=floats([3]), style=DOTS))
+    [interval] = paths(figure, "policy0")
+    assert interval == at(frame_of(figure), (4, 0), (4, 4))
+
+
 def test_boxes_have_tooltips() -> None:
     box = Box(left=1, right=2, top=2, bottom=1, colour="air-data", tip="3 < 4")
     [shown] = [

@@ -33,7 +33,13 @@ def interval(value: Summary | None) -> str:
     """The bounds of the 95% interval; a dash for a single run."""
     if value is None or value.ci95 is None:
         return "\N{EN DASH}"
-    return f"{number(value.mean - value.ci95)} to {number(value.mean + value.ci95)}"
+    low, high = _bounds(value.mean, value.ci95)
+    return f"{number(low)} to {number(high)}"
+
+
+def _bounds(mean: float, half: float) -> tuple[float, float]:
+    """The bounds of an interval: what is measured is not negative, nor is a ratio of it."""
+    return max(mean - half, min(mean, 0.0)), mean + half
 
 
 def percent(ratio: float) -> str:
@@ -47,7 +53,8 @@ def percent_interval(value: Summary | None) -> str:
     """The bounds of the 95% interval of a ratio, as changes in percent."""
     if value is None or value.ci95 is None:
         return "\N{EN DASH}"
-    return f"{percent(value.mean - value.ci95)} to {percent(value.mean + value.ci95)}"
+    low, high = _bounds(value.mean, value.ci95)
+    return f"{percent(low)} to {percent(high)}"
 
 
 def with_interval(value: Summary | None) -> str:

@@ -36,6 +36,7 @@ from airtcp.report.figure import (
     Strokes,
     Style,
     Text,
+    part_below,
 )
 from airtcp.report.labels import Area
 from airtcp.report.markers import MARKERS
@@ -263,9 +264,9 @@ def _draw_line(mark: Line, axes: Axes) -> None:
 
 
 def _draw_intervals(axes: Axes, x: Any, y: Any, x_half: Any, y_half: Any, style: Style) -> None:
-    known = {
-        name: half
-        for name, half in (("xerr", x_half), ("yerr", y_half))
+    known: dict[str, Any] = {
+        name: [part_below(values, half), half]
+        for name, values, half in (("xerr", x, x_half), ("yerr", y, y_half))
         if half is not None and not numpy.isnan(half).all()
     }
     if known:

@@ -29,6 +29,7 @@ from airtcp.report.figure import (
     Text,
     Valued,
     Values,
+    part_below,
 )
 from airtcp.report.formats import rounded
 from airtcp.report.markers import MARKERS
@@ -274,16 +275,22 @@ def _marker(style: Style) -> dict[str, Any]:
 
 def _intervals(values: Values, colour: str, width: int) -> Trace:
     """Error bars of points with intervals; width: of their ends."""
-    halves = {"x": values.x_half, "y": values.y_half}
+    halves = {"x": (values.x, values.x_half), "y": (values.y, values.y_half)}
+
+    def lengths(parts: Floats) -> list[float]:
+        return [0 if math.isnan(value) else _number(value) for value in parts]
+
     return {
         f"error_{letter}": {
             "type": "data",
-            "array": [0 if math.isnan(value) else _number(value) for value in half],
+            "array": lengths(half),
+            "arrayminus": lengths(part_below(centres, half)),
+            "symmetric": False,
             "color": print_colour(colour),
             "thickness": 1.2,
             "width": width,
         }
-        for letter, half in halves.items()
+        for letter, (centres, half) in halves.items()
         if not numpy.isnan(half).all()
     }
 

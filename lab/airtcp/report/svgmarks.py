@@ -19,6 +19,7 @@ from airtcp.report.figure import (
     Strokes,
     Style,
     Text,
+    part_below,
 )
 from airtcp.report.frames import Frame
 from airtcp.report.pen import Anchor, Pen
@@ -71,7 +72,7 @@ def _intervals(
     frame: Frame,
     pen: Pen,
 ) -> Iterator[Part]:
-    """Lines from value - half to value + half of x or y, with ends if the style has them."""
+    """Intervals of x or y, with ends if the style has them."""
     is_across = x_half is not None
     half = x_half if is_across else y_half
     assert half is not None
@@ -83,9 +84,9 @@ def _intervals(
     along: Callable[[float, float, float], str] = pen.horizontal if is_across else pen.vertical
     cross: Callable[[float, float, float], str] = pen.vertical if is_across else pen.horizontal
     if is_across:
-        ends, middles = (frame.x(x - half), frame.x(x + half)), frame.y(y)
+        ends, middles = (frame.x(x - part_below(x, half)), frame.x(x + half)), frame.y(y)
     else:
-        ends, middles = (frame.y(y - half), frame.y(y + half)), frame.x(x)
+        ends, middles = (frame.y(y - part_below(y, half)), frame.y(y + half)), frame.x(x)
     path = ""
     for low, high, middle in zip(ends[0].tolist(), ends[1].tolist(), middles.tolist(), strict=True):
         path += along(middle, low, high)
