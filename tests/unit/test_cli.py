@@ -236,7 +236,7 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
         (["show", "nope"], "unknown experiment 'nope'; allowed: "),
         (
             ["run", "thesis-lan", "--set", "dealy=1ms"],
-            "unknown factor 'dealy'; did you mean 'delay'? allowed: ",
+            "unknown parameter 'dealy'; did you mean 'delay'? allowed: ",
         ),
         (
             ["run", "thesis-lan", "--set", "ack_policy=add"],

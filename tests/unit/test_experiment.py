@@ -143,7 +143,7 @@ def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> Non
             "standard: 802.11g}",
             "small.yaml:13: published[0].when: ack_policy=aad standard=802.11g: channel: 36 is not",
         ),
-        ("    rate: [10Mbit]", "    rat: [1]", "small.yaml:10: design[0].rat: unknown factor"),
+        ("    rate: [10Mbit]", "    rat: [1]", "small.yaml:10: design[0].rat: unknown parameter"),
         ("[10Mbit]", "[10Mbit, 9]", "small.yaml:10: design[0].rate[1]: '9' is not a rate"),
         (
             "[default, aad]",

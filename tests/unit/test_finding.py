@@ -148,11 +148,11 @@ def test_one_seed_has_no_interval() -> None:
     )
     near = policies(("default", [100.0]), ("aad", [100.5]))
     assert sentence(near) == (
-        "With aad, goodput differs by at most 1% from that with default: +0.5% (one seed)."
+        "With aad, goodput is within 1% of that with default: +0.5% (one seed)."
     )
     others = policies(("default", [100.0]), ("aad", [100.0]), delay="5ms")
     assert sentence([*near, *others]).startswith(
-        "With aad, goodput differs by at most 1% from that with default under each of 2 conditions;"
+        "With aad, goodput is within 1% of that with default under each of 2 conditions;"
     )
     more = policies(("default", BASE), ("aad", SAME), delay="5ms")
     assert sentence([*near, *more]).startswith("With aad, goodput is not significantly different")

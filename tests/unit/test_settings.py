@@ -14,7 +14,7 @@ from airtcp.experiment.reader import load
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dealy=1ms", "unknown factor 'dealy'; did you mean 'delay'? allowed: ack_policy"),
+        ("dealy=1ms", "unknown parameter 'dealy'; did you mean 'delay'? allowed: ack_policy"),
         ("delay", "give values"),
         ("delay=", "give values"),
         ("delay=1ms,", "give values"),

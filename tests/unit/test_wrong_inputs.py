@@ -63,9 +63,9 @@ run thesis-lan --set delay | --set delay: give values
 run thesis-lan --set delay= | --set delay=: give values
 run thesis-lan --set delay=1ms, | --set delay=1ms,: give values
 run thesis-lan --set =1ms | --set =1ms: give a name
-run thesis-lan --set dealy=1ms | unknown factor 'dealy'; did you mean 'delay'?
-run thesis-lan --set "delay =1ms" | unknown factor 'delay '; did you mean 'delay'?
-run thesis-lan --set DELAY=1ms | unknown factor 'DELAY'; did you mean 'delay'?
+run thesis-lan --set dealy=1ms | unknown parameter 'dealy'; did you mean 'delay'?
+run thesis-lan --set "delay =1ms" | unknown parameter 'delay '; did you mean 'delay'?
+run thesis-lan --set DELAY=1ms | unknown parameter 'DELAY'; did you mean 'delay'?
 run thesis-lan --set delay=1 | --set delay: '1' is not a duration
 run thesis-lan --set delay=-1ms | --set delay: '-1ms' is not a duration
 run thesis-lan --set delay=1e3ms | --set delay: '1e3ms' is not a duration
@@ -170,7 +170,7 @@ show | the following arguments are required: EXPERIMENT
 show nope | unknown experiment 'nope'
 show "" | unknown experiment ''
 show /dev/null | unknown experiment
-show mine.yaml --set nothing=1 | unknown factor 'nothing'
+show mine.yaml --set nothing=1 | unknown parameter 'nothing'
 show mine.yaml --policy empty | contains no Makefile
 show all | unknown experiment 'all'
 new | the following arguments are required: NAME|PATH

@@ -98,7 +98,7 @@ class Setting:
             raise InputError(f"--set {text}: give a name and values, as in --set delay=10ms")
         name = renames.current(name, f"--set {text}")
         if name not in PARAMETER_NAMES:
-            raise InputError(f"--set {text}: unknown factor {name!r}; {parameters_like(name)}")
+            raise InputError(f"--set {text}: unknown parameter {name!r}; {parameters_like(name)}")
         listed = (values,) if name in _WITH_COMMAS else tuple(values.split(","))
         if not equals or not all(listed):
             raise InputError(f"--set {text}: give values, as in --set {name}=V1,V2")

@@ -256,7 +256,7 @@ class _Reader:
 
     def _check_name(self, name: str, at: _Location) -> None:
         if name not in PARAMETER_NAMES:
-            raise self._error(at, f"unknown factor; {parameters_like(name)}")
+            raise self._error(at, f"unknown parameter; {parameters_like(name)}")
 
     def _error(self, at: _Location, message: str) -> InputError:
         """`file:line: key: message`; a missing key is reported at the line of its parent."""

@@ -121,10 +121,10 @@ def _no_difference(compared: Comparison, best: str) -> str:
     largest = max(rows, key=compared.size)
     others = len(compared.names)
     among = f", the best of {others} other {compared.kind}" if others > 1 else ""
-    differs, each = "is not significantly different", "any"
+    differs, each = "is not significantly different from", "any"
     if _all_single(rows):
-        differs, each = "differs by at most 1%", "each"
-    text = f"With {best}{among}, {compared.headline.title} {differs} from that with "
+        differs, each = "is within 1% of", "each"
+    text = f"With {best}{among}, {compared.headline.title} {differs} that with "
     text += compared.baseline
     if len(rows) == 1:
         return f"{text}: {percent(largest.ratio.mean)} ({_spread(largest.ratio)})."

@@ -54,7 +54,7 @@ def plot(results: Results) -> Plot | None:
     return Plot(
         "map",
         "Positions",
-        f"A radio is heard up to a distance of {reach} m, unless one of two has an `snr` or the "
+        f"A radio is heard up to a distance of {reach} m, unless one of two has an snr or the "
         "topology hides them from each other.",
         "; ".join(
             f"{name}: {' to '.join(str(position) for position in path)}"

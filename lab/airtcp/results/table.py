@@ -58,7 +58,7 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
         and not any(summary.n for summary in _summaries(results, metric))
     ]
     if usual:
-        notes.append(f"note: the tables omit the usual values {case_name(usual)}")
+        notes.append(f"note: unless its name says otherwise, a case has {case_name(usual)}")
     if same := ", ".join(_same_values(results)):
         notes.append(f"note: some cases that differ only in {same} have equal metrics")
     times = reproduction.durations(results)
