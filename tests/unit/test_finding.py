@@ -312,6 +312,17 @@ def test_a_metric_that_some_cases_lack_is_not_the_question() -> None:
     assert question.of(both) == question.GOODPUT
 
 
+def test_goodput_is_the_question_beside_other_workloads() -> None:
+    metrics = ("request_response_ms_mean", "goodput_mbps")
+    mixed = results([({}, BASE), ({"workload": "request_response"}, BASE)], *metrics)
+    assert question.of(mixed) == question.GOODPUT
+    single = replace(mixed, conditions=[mixed.conditions[1]])
+    assert question.of(single) == HEADLINES["request_response"]
+    lacking = results([({"workload": "request_response"}, BASE)], metrics[0])
+    both = replace(mixed, conditions=[*mixed.conditions, *lacking.conditions])
+    assert question.of(both) == HEADLINES["request_response"]
+
+
 def test_latency_is_the_question_only_if_every_case_loads_both_directions() -> None:
     cases: Cases = [({"direction": "both"}, BASE), ({"direction": "download"}, BASE)]
     metrics = ("ping_rtt_ms_p50", "goodput_mbps")

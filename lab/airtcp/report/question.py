@@ -19,6 +19,7 @@ FAIRNESS = (
 def of(results: Results) -> Headline | None:
     """Time for transfers, latency for RRUL, fairness of several flows, else goodput.
 
+    Goodput also if there are bulk transfers beside others, as in the other tables.
     Metrics that some cases do not have cannot compare them. None if there is no such metric.
     """
     for headline in (*_of_workloads(results), *_of_bulk(results), GOODPUT):
@@ -35,9 +36,10 @@ def tables(results: Results) -> list[tuple[Headline, Results]]:
 
 
 def _of_workloads(results: Results) -> list[Headline]:
-    """The headlines of workloads that are not bulk transfers, which only load the network then."""
+    """The headlines of workloads that are not bulk transfers, and of those beside them."""
     used = {workload for run in results.runs for workload in run.record.workloads}
-    return [headline for name, headline in HEADLINES.items() if name in used - {"bulk"}]
+    others = [headline for name, headline in HEADLINES.items() if name in used - {"bulk"}]
+    return [GOODPUT, *others] if others and "bulk" in used else others
 
 
 def _of_bulk(results: Results) -> tuple[Headline, ...]:
