@@ -42,6 +42,9 @@ def completions(tmp_path: Path, line: str) -> list[str]:
         ("airtcp shell own", ["own.yaml"]),
         ("airtcp kernel bu", ["build"]),
         ("airtcp completion z", ["zsh"]),
+        ("airtcp run thesis-lan --metric goodput_up", ["goodput_upload_mbps"]),
+        ("airtcp tournament --conditions lan,loss-5", ["lan,loss-50"]),
+        ("airtcp tournament --entrants aad-", ["aad-listing"]),
     ],
 )
 def test_what_is_offered(tmp_path: Path, line: str, offered: list[str]) -> None:

@@ -84,6 +84,17 @@ def complete_with(action: argparse.Action, values: Callable[[str], Iterable[str]
     action.completer = completer  # type: ignore[attr-defined]
 
 
+def complete_list(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:
+    """Offer names for a list whose items are separated by commas."""
+
+    def values(prefix: str) -> list[str]:
+        before, comma, _ = prefix.rpartition(",")
+        given = before.split(",")
+        return [f"{before}{comma}{name}" for name in names() if name not in given]
+
+    complete_with(action, values)
+
+
 def _experiments(prefix: str) -> list[str]:
     from airtcp.experiment import summaries
 
@@ -135,7 +146,7 @@ def metric(text: str) -> str:
 
 def add_metrics(parser: argparse.ArgumentParser, purpose: str) -> None:
     """--metric NAME. purpose: what is done with the metric, as in "metric to print"."""
-    parser.add_argument(
+    names = parser.add_argument(
         "--metric",
         metavar="NAME",
         type=metric,
@@ -143,6 +154,7 @@ def add_metrics(parser: argparse.ArgumentParser, purpose: str) -> None:
         default=[],
         help=f"metric to {purpose}; can be repeated (default: the headline metric of the workload)",
     )
+    complete_with(names, lambda _: METRICS)
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,14 @@ from itertools import chain
 from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import changes_for
 from airtcp.cli.messages import say
-from airtcp.cli.options import Subcommands, add_json, add_kernel_source, add_policy, seeds
+from airtcp.cli.options import (
+    Subcommands,
+    add_json,
+    add_kernel_source,
+    add_policy,
+    complete_list,
+    seeds,
+)
 from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
@@ -49,19 +56,21 @@ def add(subcommands: Subcommands) -> None:
     extent.add_argument(
         "--full", action="store_true", help="all conditions, long runs: about 2 hours on two cores"
     )
-    parser.add_argument(
+    entrants = parser.add_argument(
         "--entrants",
         metavar="E1,E2",
         type=lambda text: text.split(","),
         help=f"only these and {BASELINE} (default: all, except ackhold, which needs another "
         "kernel)",
     )
-    parser.add_argument(
+    complete_list(entrants, lambda: [each.name for each in field.load().entrants])
+    conditions = parser.add_argument(
         "--conditions",
         metavar="C1,C2",
         type=lambda text: text.split(","),
         help="only these, named as their directories in OUT (default: those of --quick or --full)",
     )
+    complete_list(conditions, lambda: [each.name for each in field.load().conditions])
     parser.add_argument(
         "--seeds",
         metavar="N",
