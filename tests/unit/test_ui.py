@@ -201,6 +201,20 @@ def test_damaged_runs_are_named_where_they_are_left_out(tmp_path: Path) -> None:
     assert "There is no undamaged run to compare" in body and "they differ" not in body
 
 
+@pytest.mark.parametrize("wrong", [{"where": "oops > '1'"}, {"metrics": "speed"}])
+def test_a_form_with_a_mistake_keeps_its_contents(server: Server, wrong: dict[str, str]) -> None:
+    given = {"sweep": "before", "is_mcs": "2", "metrics": "goodput_mbps", "where": "seed > 1"}
+    _, body, _ = request(server, f"sweep?{urlencode(given | wrong)}")
+    shown = html.unescape(body)
+    assert "<option selected>2</option>" in shown
+    for name in ("metrics", "where"):
+        assert f'name="{name}" value="{(given | wrong)[name]}"' in shown
+
+
+def test_sweeps_further_down_are_mentioned(server: Server) -> None:
+    assert "Sweeps more than two directories below are not listed" in show(server, "")
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

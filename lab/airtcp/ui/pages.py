@@ -59,7 +59,7 @@ def page(sweeps: Sweeps, base: str, path: str, given: Mapping[str, str]) -> Page
     """
     if path.startswith("file/"):
         return _file(sweeps, path.removeprefix("file/"))
-    pages: Mapping[str, Callable[[Sweeps, str, Mapping[str, str]], str]] = {
+    pages: Mapping[str, Callable[[Sweeps, str, Mapping[str, str]], Page]] = {
         "": _index,
         "sweep": _sweep,
         "run": _run,
@@ -67,24 +67,26 @@ def page(sweeps: Sweeps, base: str, path: str, given: Mapping[str, str]) -> Page
     }
     if path not in pages:
         raise InputError(f"{path}: no such page")
-    return Page(pages[path](sweeps, base, given).encode())
+    return pages[path](sweeps, base, given)
 
 
 def problem(base: str, message: str) -> Page:
     """A page that says what is wrong."""
-    body = _fill("problem.html", base, message=message).encode()
-    return Page(body, status=HTTPStatus.BAD_REQUEST)
+    return _fill("problem.html", base, HTTPStatus.BAD_REQUEST, message=message)
 
 
-def _fill(template: str, base: str, **values: object) -> str:
+def _fill(
+    template: str, base: str, status: HTTPStatus = HTTPStatus.OK, /, **values: object
+) -> Page:
     def link(path: str, **query: object) -> str:
         words = {key: str(value) for key, value in query.items() if value not in (None, "")}
         return f"{base}/{quote(path)}" + (f"?{urlencode(words)}" if words else "")
 
-    return report_page.fill(template, _TEMPLATES, link=link, **values)
+    body = report_page.fill(template, _TEMPLATES, link=link, **values).encode()
+    return Page(body, status=status)
 
 
-def _index(sweeps: Sweeps, base: str, _given: Mapping[str, str]) -> str:
+def _index(sweeps: Sweeps, base: str, _given: Mapping[str, str]) -> Page:
     return _fill("sweeps.html", base, root=sweeps.root, sweeps=sweeps.all())
 
 
@@ -95,7 +97,8 @@ def _number(given: Mapping[str, str], name: str, default: int) -> int:
     return int(text) if text else default
 
 
-def _sweep(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
+def _sweep(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
+    """The table of its runs. With what is wrong with a selection, the form keeps its contents."""
     sweep = sweeps.get(given.get("sweep", ""))
     metrics = given.get("metrics", "").replace(",", " ").split() or _headlines(sweep)
     chosen = {name: given[f"is_{name}"] for name in sweep.factors if given.get(f"is_{name}")}
@@ -103,17 +106,23 @@ def _sweep(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
         chosen, given.get("where", ""), metrics, given.get("order", ""), _number(given, "page", 1)
     )
     damaged: list[str] = []
-    answer, count = select(sweep, selection, damaged.append)
+    wrong = ""
+    try:
+        answer, count = select(sweep, selection, damaged.append)
+    except InputError as error:
+        answer, count, wrong = analysis.Answer((), ()), 0, str(error)
     names = {run.identity: run_name(run.directory(sweep.directory)) for run in sweep.document.runs}
     return _fill(
         "sweep.html",
         base,
+        HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
         sweep=sweep,
         others=[
             other for other in sweeps.all() if isinstance(other, Sweep) and other.name != sweep.name
         ],
         selection=selection,
         damaged=damaged,
+        wrong=wrong,
         given=dict(given),
         columns=answer.names[1:],
         units={name: METRICS[name].unit for name in METRICS},
@@ -129,7 +138,7 @@ def _headlines(sweep: Sweep) -> list[str]:
     return [line.metric for line in HEADLINES.values() if line.metric in sweep.metrics]
 
 
-def _run(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
+def _run(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
     sweep = sweeps.get(given.get("sweep", ""))
     results = sweeps.results(sweep)
     run = find_run(results, given.get("run", ""))
@@ -182,7 +191,7 @@ def _start_ms(plots: Sequence[Plot]) -> int | None:
     return round(pictures[0].panels[0].x.limits[0]) if pictures else None
 
 
-def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> str:
+def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
     first, second = (sweeps.get(given.get(name, "")) for name in ("first", "second"))
     metrics = given.get("metrics", "").replace(",", " ").split()
     damaged: list[str] = []
