@@ -122,3 +122,32 @@ def test_counters_of_a_device_without_the_qdisc_are_an_error(
 ) -> None:
     done = subprocess.run([MODULE / "ackhold-stats", *arguments], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("action", "qdisc", "expected"),
+    [
+        ("up", "noqueue", ["qdisc replace dev wlan0 root ackhold"]),
+        ("up", "mq", []),
+        ("up", "cake", []),
+        ("up", "ackhold", []),
+        ("down", "ackhold", ["qdisc del dev wlan0 root"]),
+        ("down", "cake", []),
+        ("dhcp4-change", "noqueue", []),
+    ],
+)
+def test_the_dispatcher_replaces_no_other_qdisc(
+    tmp_path: Path, action: str, qdisc: str, expected: list[str]
+) -> None:
+    """wlan0 is a Wi-Fi device with that qdisc; tc is a stub."""
+    (tmp_path / "sys/class/net/wlan0/phy80211").mkdir(parents=True)
+    (tmp_path / "tc").write_text(
+        f'#!/bin/sh\n[ "$2" != show ] || exec echo "qdisc {qdisc} 0: root refcnt 2"\n'
+        f'echo "$*" >>{tmp_path}/calls\n'
+    )
+    (tmp_path / "tc").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "AIRTCP_ROOT": str(tmp_path)}
+    for device in ("wlan0", "eth0"):
+        subprocess.run([MODULE / "50-airtcp-ackhold", device, action], env=environment, check=True)
+    calls = tmp_path / "calls"
+    assert (calls.read_text().splitlines() if calls.exists() else []) == expected
