@@ -72,6 +72,30 @@ def test_section_can_name_a_phy(sandbox: Sandbox) -> None:
     assert sandbox.settings() == ("default", "off", "on")
 
 
+@pytest.mark.parametrize(
+    ("modes", "applied"),
+    [
+        (("on", "off"), "on"),
+        (("off", "on"), "on"),
+        (("aggressive", "on"), "aggressive"),
+        (("on", "aggressive"), "aggressive"),
+        (("off", "off"), "off"),
+    ],
+)
+def test_strongest_mode_of_the_radios_of_a_phy_applies(
+    sandbox: Sandbox, modes: tuple[str, str], applied: str
+) -> None:
+    (sandbox.root / "bin" / "iwinfo").write_text("#!/bin/sh\necho phy0\n")
+    config = "".join(
+        f"config radio 'radio{number}'\n\toption ack_filter '{mode}'\n"
+        for number, mode in enumerate(modes)
+    )
+    assert sandbox.run("start", config) == (0, [])
+    assert sandbox.settings() == ("default", applied, "off")
+    assert sandbox.run("stop", config) == (0, [])
+    assert sandbox.settings() == ("default", "off", "off")
+
+
 def test_unknown_policy_is_reported_and_filters_are_set(sandbox: Sandbox) -> None:
     sandbox.policy.unlink()
     sandbox.policy.mkdir()  # as the kernel, it refuses to be written
