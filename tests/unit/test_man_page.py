@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """docs/reference/airtcp.1 is up to date; as a program, this writes it (make man)."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
+from unittest.mock import patch
 
 from argparse_manpage.manpage import Manpage
 
@@ -23,7 +25,10 @@ MANUAL = {
 
 def page() -> str:
     """The manual page, in the macros of man(7)."""
-    text = str(Manpage(parser.build(), format="pretty", _data=MANUAL))
+    # With the indent of the page, lines of usage have at most 80 characters.
+    with patch.dict(os.environ, COLUMNS="74"):
+        text = str(Manpage(parser.build(), format="pretty", _data=MANUAL))
+    text = re.sub(r"^(usage|examples):.*(\n .*)*", r".nf\n\g<0>\n.fi", text, flags=re.M)
     return text.rstrip() + "\n"
 
 
@@ -35,6 +40,19 @@ def test_the_manual_page_has_no_warnings() -> None:
     command = ["man", "--warnings", "-l", "-Tutf8", str(PAGE)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_manual_page_keeps_the_lines_of_usage() -> None:
+    command = ["man", "-l", "-Tascii", str(PAGE)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"MANWIDTH": "80"}
+    )
+    usage = re.search(r"^ *usage: airtcp run (?:.+\n)+", done.stdout, re.M)
+    assert usage
+    first, *others = usage[0].splitlines()
+    assert others and all(len(line) <= 80 for line in (first, *others))
+    indent = first.index("[-h]")
+    assert {len(line) - len(line.lstrip()) for line in others} == {indent}
 
 
 def test_the_manual_page_has_every_subcommand() -> None:
