@@ -31,6 +31,7 @@ def test_template_is_valid_and_has_every_section(tmp_path: Path) -> None:
     of_topologies = {"topology", "flows", "schedule"}
     assert experiment.model_fields_set == Experiment.model_fields.keys() - of_topologies
     assert len(experiment.cases()) == 4
+    assert experiment.parameters.duration_s == 10
     cases = experiment.published_for(experiment.cases())
     published = [values.get("goodput_mbps") for values in cases]
     assert [value.value if value else None for value in published] == [9, 47.8, 9.41, None]
