@@ -287,3 +287,19 @@ def test_a_sweep_notes_factors_that_a_topology_overrides() -> None:
     cases = [Case({"channel": n}, case.parameters, case.network) for n in (36, 44)]
     options(lines.append).requests(cases)
     assert lines == ["note: some cases differ only in channel, which has no effect on them"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (["udp_rate=10Mbit"], "udp_rate"),
+        (["rate_control=minstrel", "mcs=3", "legacy_rate=6Mbit"], "mcs, legacy_rate"),
+        (["rate_control=fixed,minstrel", "mcs=3"], ""),
+        (["protocol=udp", "udp_rate=10Mbit", "ack_policy=default"], ""),
+    ],
+)
+def test_a_sweep_notes_settings_without_effect(settings: Sequence[str], names: str) -> None:
+    lines: list[str] = []
+    cases = load("thesis-lan").cases([Setting.parse(setting) for setting in settings])
+    options(lines.append).requests(cases)
+    assert lines == ([f"note: no effect in these cases: {names}"] if names else [])

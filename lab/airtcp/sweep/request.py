@@ -4,14 +4,18 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from airtcp.backends import hostapd, shell
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.casenames import unusual
 from airtcp.experiment.experiment import KERNEL_FACTOR, Case, differing
 from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.results.record import RUNS
 from airtcp.steps.plan import plan
 from airtcp.steps.step import Step
@@ -119,7 +123,7 @@ def requests(
         steps = plan(testbed)
         chosen = (kernels or {}).get(str(case.factors.get(KERNEL_FACTOR)), kernel)
         programs = hostapd.tools_for(tools, testbed)
-        plan_hash = hashlib.sha256(shell.render(steps).encode()).hexdigest()
+        plan_hash = _hash_of_plan(steps)
         common = _hash_of_case(chosen, programs, case, plan_hash)
         planned.append((chosen, programs, case, testbed, steps, plan_hash, common))
     return [
@@ -145,10 +149,41 @@ def without_effect(jobs: Sequence[RunRequest]) -> list[str]:
     In a custom topology, all nodes and flows may override a factor.
     """
 
-    def done(job: RunRequest) -> tuple[str, str, str]:
-        return job.kernel.hash, job.plan_hash, str(input_files(job.testbed.flows, seed=0))
+    def done(job: RunRequest) -> tuple[str, ...]:
+        return job.kernel.hash, *_done(job.testbed, job.plan_hash)
 
     return differing((done(job), job.case.factors) for job in jobs if job.seed == jobs[0].seed)
+
+
+def single_without_effect(jobs: Sequence[RunRequest]) -> list[str]:
+    """Factors with one value with which all runs do the same as with its default."""
+    first = [job for job in jobs if job.seed == jobs[0].seed]
+    return [
+        name
+        for name, default in Parameters.defaults().items()
+        if len(values := {job.case.factors.get(name, default) for job in first}) == 1
+        and default not in values
+        and all(_same_with(job, name, default) for job in first)
+    ]
+
+
+def _same_with(job: RunRequest, name: str, value: Plain) -> bool:
+    """Whether a run does the same with another value of a parameter."""
+    try:
+        parameters = job.case.parameters.replace({name: value})
+    except ValidationError:  # another parameter needs the present value
+        return False
+    testbed = testbed_of(replace(job.case, parameters=parameters))
+    return _done(testbed, _hash_of_plan(plan(testbed))) == _done(job.testbed, job.plan_hash)
+
+
+def _done(testbed: Testbed, plan_hash: str) -> tuple[str, str]:
+    """What a run does, for comparison; the script does not contain the files of flows."""
+    return plan_hash, str(input_files(testbed.flows, seed=0))
+
+
+def _hash_of_plan(steps: Sequence[Step]) -> str:
+    return hashlib.sha256(shell.render(steps).encode()).hexdigest()
 
 
 def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, plan_hash: str) -> str:

@@ -23,7 +23,13 @@ from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, RUNS, KernelRecord, RunRecord
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.progress import Progress
-from airtcp.sweep.request import Request, RunRequest, requests, without_effect
+from airtcp.sweep.request import (
+    Request,
+    RunRequest,
+    requests,
+    single_without_effect,
+    without_effect,
+)
 from airtcp.sweep.sweep import (
     Batch,
     Event,
@@ -107,6 +113,8 @@ class SweepOptions:
         jobs = requests(self.kernel, self.tools, cases, seeds, self.command, self.kernels)
         if names := ", ".join(without_effect(jobs)):
             self.say(f"note: some cases differ only in {names}, which has no effect on them")
+        if names := ", ".join(single_without_effect(jobs)):
+            self.say(f"note: no effect in these cases: {names}")
         return jobs
 
     def execute(self, todo: Sequence[Request], out_dir: Path, watch: Watch) -> Outcome:
