@@ -169,6 +169,12 @@ def test_a_published_value_applies_only_to_its_conditions(tmp_path: Path) -> Non
         ),
         ("precision: exact", "precision: fair", "small.yaml:16: published[0].precision: 'fair'"),
         ("title: A small one\n", "", "small.yaml:1: title: missing"),
+        ("name: small\ntitle: A small one\n", "", "small.yaml:1: name, title: missing"),
+        (
+            "    precision: exact\n    source: a table\n",
+            "",
+            "small.yaml:13: published[0].precision, published[0].source: missing",
+        ),
         ("name: small", "name: Too Big", "small.yaml:1: name: 'Too Big' is not a name; allowed:"),
         ("title: A", "title: [A", "not YAML: "),
         (GOOD, "", "small.yaml:1: must consist of"),

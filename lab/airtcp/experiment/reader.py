@@ -99,13 +99,14 @@ class _Reader:
             experiment = Experiment.model_validate(data, context=self._allowed)
         except ValidationError as error:
             first = _most_specific(error)
-            at = first["loc"]
-            # pydantic adds the kind of a figure after its index; the file has no such key.
-            key = (*at[:2], *at[3:]) if at[0] == "figures" else at
-            text = explain(first, _model_at(at))
+            at = _as_written(first["loc"])
+            if first["type"] == "missing":
+                names = ", ".join(map(key_at, _missing(error)))
+                raise self._error_at(at, f"{names}: missing") from None
+            text = explain(first, _model_at(first["loc"]))
             if len(at) == 1 and at[0] in PARAMETER_NAMES:
                 text = "unknown key; it is a parameter: write it below `parameters:`"
-            raise self._error(key, text) from None
+            raise self._error(at, text) from None
         for name in ("flows", "schedule"):
             if experiment.topology is None and (name,) in self._lines:
                 raise self._error((name,), "needs a `topology`")
@@ -261,12 +262,15 @@ class _Reader:
     def _error(self, at: _Location, message: str) -> InputError:
         """`file:line: key: message`; a missing key is reported at the line of its parent."""
         at = self._rows.get(at[:2], at)
-        known = at
-        while known not in self._lines:
-            known = known[:-1]
         key = key_at(at)
         separator = ": " if key else ""
-        return InputError(f"{self._shown}:{self._lines[known]}: {key}{separator}{message}")
+        return self._error_at(at, f"{key}{separator}{message}")
+
+    def _error_at(self, at: _Location, message: str) -> InputError:
+        """`file:line: message`, with the line of the key or of its closest parent."""
+        while at not in self._lines:
+            at = at[:-1]
+        return InputError(f"{self._shown}:{self._lines[at]}: {message}")
 
 
 def _not_a_factor(name: str, factors: Sequence[str]) -> str:
@@ -304,6 +308,16 @@ def _most_specific(error: ValidationError) -> ErrorDetails:
     if first["type"] != "missing":
         return first
     return next((option for option in others if option["type"] == "extra_forbidden"), first)
+
+
+def _missing(error: ValidationError) -> list[_Location]:
+    """All missing keys."""
+    return [_as_written(each["loc"]) for each in error.errors() if each["type"] == "missing"]
+
+
+def _as_written(at: _Location) -> _Location:
+    """The location in the file: pydantic adds the kind of a figure after its index."""
+    return (*at[:2], *at[3:]) if at[0] == "figures" else at
 
 
 def _model_at(at: _Location) -> type[BaseModel]:
