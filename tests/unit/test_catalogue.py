@@ -12,6 +12,7 @@ from airtcp.experiment.reader import load
 
 
 def test_the_catalogue_has_sources_and_expectations() -> None:
+    assert all(each.description for each in catalogue.experiments(checked=False))
     found = catalogue.listed(catalogue.experiments())
     assert sum(bool(row["published"]) for row in found) >= 25
     for row in found:

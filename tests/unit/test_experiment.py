@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter
 from small_experiment import GOOD, settings, write
 
+from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.figures import Figure, MetricFigure, ModelFigure, TimeFigure, documented
@@ -331,6 +332,16 @@ def test_a_model_of_packets_needs_a_limit_in_packets(tmp_path: Path) -> None:
     assert model.station(None) == Station()
     assert model.station(1).most_packets == 1
     assert (model.pacing(1), model.pacing(2)) == (1.2, 2.4)
+
+
+def test_source_and_description_are_optional(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without = ("source: nobody\ndescription: For tests.\n", "")
+    assert cli.main(["show", str(write(tmp_path, GOOD, without))]) == 0
+    first, blank, third, *_ = capsys.readouterr().out.splitlines()
+    assert (first, blank) == ("small: A small one", "")
+    assert third.startswith("Parameters (")
 
 
 def test_written_figures_are_read_back(tmp_path: Path) -> None:

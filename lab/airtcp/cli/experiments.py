@@ -48,11 +48,15 @@ def _show(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_described(experiment, cases), indent=1))
         return 0
-    print(f"{experiment.name}: {experiment.title}\nSource: {experiment.source}\n")
-    print(f"{experiment.description}\n")
-    for title, text in (("Expected", experiment.expects), ("Why values differ", experiment.reason)):
+    source = f"\nSource: {experiment.source}" if experiment.source else ""
+    print(f"{experiment.name}: {experiment.title}{source}\n")
+    for title, text in (
+        ("", experiment.description),
+        ("Expected: ", experiment.expects),
+        ("Why values differ: ", experiment.reason),
+    ):
         if text:
-            print(f"{title}: {text}\n")
+            print(f"{title}{text}\n")
     print("Parameters (* differs from the default; --set changes any of them):")
     fields = Parameters.model_fields.values()
     for (name, value), field in zip(experiment.parameters.plain().items(), fields, strict=True):

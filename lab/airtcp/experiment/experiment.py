@@ -125,10 +125,10 @@ class Experiment(Strict):
     title: str = Field(min_length=1, description="one line, for `list` and the report")
     paper: Paper = Field(OWN, description="the publication that it reproduces, for `list`")
     source: str = Field(
-        min_length=1, description="origin of the setup: a paper, a thesis, yourself"
+        "", min_length=1, description="origin of the setup: a paper, a thesis, yourself"
     )
     description: str = Field(
-        min_length=1, description="what is measured, which choices were made and why"
+        "", min_length=1, description="what is measured, which choices were made and why"
     )
     expects: str = Field("", description="the expected result")
     reason: str = Field(
