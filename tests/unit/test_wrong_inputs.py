@@ -81,6 +81,7 @@ run thesis-lan --set rate=unlimitted | did you mean 'unlimited'?
 run thesis-lan --set rate=0Mbit | --set rate: '0Mbit' is out of range
 run thesis-lan --set tcp_rmem_max=64kb | --set tcp_rmem_max: '64kb' is not a size
 run thesis-lan --set mcs=99 | --set mcs: '99' is out of range; allowed: 0 to 13
+run thesis-lan --set mcs=15 | allowed: 0 to 13 (MCS 15 of 802.11n is mcs 7 with streams 2)
 run thesis-lan --set mcs=seven | --set mcs: 'seven' is not a whole number
 run thesis-lan --set mcs=9 | 9 is not allowed with 802.11n at 40MHz with streams 2
 run thesis-lan --set snr=20dB | other values need error_model snr

@@ -54,7 +54,9 @@ def _unexpected(key: str, model: type[BaseModel]) -> str:
         if model is Settings:
             return "cannot change during a run"
         if group := next((name for name, node in MODELS.items() if node is model), None):
-            return f"not a parameter of {group.replace('_', ' ')}"
+            having = [name for name, node in MODELS.items() if key in keys(node)]
+            but = f", but of {' and '.join(having)}" if having else ""
+            return f"not a parameter of {group}{but}".replace("_", " ")
     return "unknown key"
 
 

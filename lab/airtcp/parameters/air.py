@@ -122,7 +122,10 @@ class Air(Errors, Propagation, Radio, Bss):
         known = mcs_of(standard, self.width_mhz, self.streams)
         if self.mcs not in known:
             given = f"{self.standard} at {self.width} with streams {self.streams}"
-            yield not_with("mcs", self.mcs, given, listed(known))
+            of_ht = f" (MCS {self.mcs} of 802.11n is mcs {self.mcs % 8} with streams "
+            of_ht += f"{self.mcs // 8 + 1})"
+            allowed = listed(known) + (of_ht if standard.format == "ht" else "")
+            yield not_with("mcs", self.mcs, given, allowed)
 
     def _aggregation(self, standard: Standard) -> Iterator[Conflict]:
         name, mpdus, octets = self.standard, self.ampdu_mpdus, self.ampdu_bytes

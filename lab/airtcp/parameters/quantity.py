@@ -53,7 +53,10 @@ Plain = str | int | float
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in a range, with or without a unit, or a word for None."""
+    """A number in a range, with or without a unit, or a word for None.
+
+    hint: for the message about a number out of range.
+    """
 
     parse: Callable[[str], float]
     write: Callable[[Any], Plain]
@@ -61,6 +64,7 @@ class Quantity:
     low: float
     high: float
     none: str | None = None
+    hint: str = ""
 
     def read(self, value: object) -> float | None:
         text = str(value)
@@ -71,7 +75,7 @@ class Quantity:
         except ValueError as error:
             raise ValueError(f"{error}{self._instead_of(text)}") from None
         if not self.low <= number <= self.high:
-            raise ValueError(f"{text!r} is out of range; allowed: {self.allowed()}")
+            raise ValueError(f"{text!r} is out of range; allowed: {self.allowed()}{self.hint}")
         return number
 
     def _instead_of(self, text: str) -> str:
@@ -160,8 +164,8 @@ def size(low: int, high: int, none: str | None = None) -> Quantity:
     return Quantity(parse_size_bytes, format_size_bytes, SIZE, low, high, none)
 
 
-def count(low: int, high: int, none: str | None = None) -> Quantity:
-    return Quantity(_parse_count, int, COUNT, low, high, none)
+def count(low: int, high: int, none: str | None = None, hint: str = "") -> Quantity:
+    return Quantity(_parse_count, int, COUNT, low, high, none, hint)
 
 
 def fraction(low: float, high: float, none: str | None = None) -> Quantity:

@@ -32,12 +32,16 @@ Preset = Literal[
 ]
 
 
+# 802.11n numbers its MCSs across streams, the later amendments and airtcp per stream.
+_HT_MCS = " (MCS 15 of 802.11n is mcs 7 with streams 2)"
+
+
 class DataRate(Section):
     """The rate of data frames with rate_control fixed. It may change during a run."""
 
     only_with: ClassVar = _WIFI
 
-    mcs: Annotated[int, count(0, 13)] = parameter(
+    mcs: Annotated[int, count(0, 13, hint=_HT_MCS)] = parameter(
         "mcs", 7, "fixed: MCS index per spatial stream; not for 802.11a and g"
     )
     guard_interval: Literal["400ns", "800ns", "1600ns", "3200ns"] = parameter(
