@@ -10,7 +10,7 @@ import pytest
 
 from airtcp import atomicfile
 from airtcp.backends import base, console, uml
-from airtcp.backends.base import GuestResult, Status
+from airtcp.backends.base import STALLED, GuestResult, Status
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.shell import FAILURE
 from airtcp.errors import AirtcpError, StopError
@@ -79,6 +79,39 @@ def test_error_of_a_failed_guest_is_one_line(
     assert failed.error == f"tc qdisc add dev eth0 (exit code 2){said} (console: {console})"
     jobs = requests(KERNEL, TOOLS, [CASE], [1])
     assert sweep.split(jobs, tmp_path, Index(tmp_path), (), print) == ([], jobs)
+
+
+SNR: dict[str, Plain] = {"error_model": "snr"}
+
+
+@pytest.mark.parametrize(
+    ("values", "why", "cause"),
+    [
+        ({"wire_loss": 1.0}, "ping: no answer", "wire_loss 1.0 loses every packet: "),
+        ({"wire_loss": 0.9}, "ping: no answer", ""),
+        (
+            {**SNR, "distance": "500m"},
+            "exchange (exit code 1)",
+            "station, 500 m from ap, is out of reach: radios are heard up to 129.1 m away: ",
+        ),
+        ({**SNR, "distance": "90m"}, "exchange (exit code 1)", ""),
+        ({**SNR, "distance": "90m"}, STALLED, "station, 90 m from ap, has an SNR of 8.7 dB: "),
+        ({**SNR, "walk": "0s=500m,1s=5m"}, STALLED, ""),
+        ({**SNR, "snr": "10dB"}, STALLED, ""),
+    ],
+)
+def test_failures_have_causes_in_the_parameters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, values: dict[str, Plain], why: str, cause: str
+) -> None:
+    def boot(_kernel: Kernel, _tools: GuestTools, run_dir: Path, **_rest: object) -> object:
+        console = run_dir / "console.log"
+        console.write_text("hello\n")
+        return base.GuestResult("timeout", None, 1.0, 0.9, console, why)
+
+    monkeypatch.setattr(uml, "boot", boot)
+    case = Case(values, Parameters().replace(values))
+    failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
+    assert failed.error == f"{cause}{why}"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import numpy.ma  # noqa: F401 - otherwise percentile() loads it in the process o
 
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
-from airtcp.backends.base import GuestResult, virtual_time_s
+from airtcp.backends.base import STALLED, GuestResult, virtual_time_s
 from airtcp.errors import AirtcpError, StopError, of_file, reason
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
@@ -38,7 +38,7 @@ from airtcp.results.record import (
 from airtcp.steps.workloads import WORKLOADS, input_files
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.testbed.default import access_rate_bps
-from airtcp.testbed.model import Flow, Testbed
+from airtcp.testbed.model import Flow, Node, Testbed
 
 Say = Callable[[str], None]
 
@@ -148,7 +148,7 @@ def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measur
         failure = _failure(ended, run_dir)
         if ended.status == "timeout":
             failure += _unfinished(request.testbed.bulk, run_dir)
-        return _Measured(ended.status, failure)
+        return _Measured(ended.status, _with_cause(failure, request.testbed))
     if failed := _failed_command(_console(ended), run_dir):
         return _Measured("failed", f"{failed} (console: {ended.console})")
     testbed = request.testbed
@@ -159,7 +159,7 @@ def _measured(request: RunRequest, ended: GuestResult, run_dir: Path) -> _Measur
         stations = metrics.stations(run_dir, testbed)
         write_series(run_dir, testbed, request.case, request.seed)
     except AirtcpError as error:
-        return _Measured("failed", str(error))
+        return _Measured("failed", _with_cause(str(error), testbed))
     return _Measured(ended.status, None, values, flows, stations)
 
 
@@ -255,6 +255,40 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
     if said := of_tcp or next(map(iperf3.explained, of_udp), ""):
         message += f": {said}"
     return f"{message} (console: {ended.console})"
+
+
+def _with_cause(failure: str, testbed: Testbed) -> str:
+    """The failure, after what the parameters tell about why nothing can arrive, or has arrived."""
+    if any(server.parameters.wire_loss == 1 for server in testbed.servers):
+        return f"wire_loss 1.0 loses every packet: {failure}"
+    unanswered = STALLED in failure or "no answer" in failure
+    for station in testbed.wireless("station"):
+        if cause := _far(testbed, station, unanswered):
+            return f"{station.name}, {cause}: {failure}"
+    return failure
+
+
+def _far(testbed: Testbed, station: Node, unanswered: bool) -> str:
+    """That a station is out of reach, or else, if there was no answer, its SNR.
+
+    Empty if it does not depend on the distance, or if the station moves or chooses access points.
+    """
+    parameters, access_point = station.parameters, testbed.by_name[station.access_point].parameters
+    places = {radio.node: radio.position for radio in testbed.radios}
+    here, there = places[station.name], places[station.access_point]
+    if here is None or there is None or parameters.snr_db is not None:
+        return ""
+    if len(parameters.walk or ()) > 1 or station in testbed.roaming:
+        return ""
+    distance_m = here.distance_m(there)
+    place = f"{distance_m:.4g} m from {station.access_point}"
+    range_m = min(parameters.range_m, access_point.range_m)
+    if distance_m > range_m:
+        return f"{place}, is out of reach: radios are heard up to {range_m:.4g} m away"
+    if parameters.error_model != "snr" or not unanswered:
+        return ""
+    snr_db = access_point.received_dbm(distance_m) - parameters.noise_dbm
+    return f"{place}, has an SNR of {snr_db:.1f} dB"
 
 
 def _unfinished(flows: Sequence[Flow], run_dir: Path) -> str:
