@@ -427,6 +427,7 @@ def test_list_and_show_print_the_same_as_text_and_json(capsys: pytest.CaptureFix
     text = capsys.readouterr().out
     assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text
     assert all(name in text for name in shown["parameters"])
+    assert "wired link, server to access point (tbf) [10kbit to 100Gbit or 'unlimited']\n" in text
     assert "9.75%" in shown["expects"]
     assert f"Expected: {shown['expects']}\n" in text
     assert f"Why values differ: {shown['reason']}\n" in text

@@ -13,6 +13,8 @@ from airtcp.experiment import figures, topology_text
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.experiment.papers import SIGNS
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Quantity
+from airtcp.parameters.section import facts
 from airtcp.paths import PROGRAM
 
 
@@ -57,11 +59,14 @@ def _show(options: argparse.Namespace) -> int:
     ):
         if text:
             print(f"{title}{text}\n")
-    print("Parameters (* differs from the default; --set changes any of them):")
-    fields = Parameters.model_fields.values()
-    for (name, value), field in zip(experiment.parameters.plain().items(), fields, strict=True):
-        mark = " " if value == Parameters.defaults()[name] else "*"
-        print(f"  {mark} {name:<20} {value!s:<20} {field.description}")
+    print("Parameters (* differs from the default; --set changes any of them) [range]:")
+    ranges = {name: f" [{each.allowed()}]" for name, each in facts(Parameters, Quantity)}
+    fields = Parameters.model_fields.items()
+    for (key, value), (name, field) in zip(
+        experiment.parameters.plain().items(), fields, strict=True
+    ):
+        mark = " " if value == Parameters.defaults()[key] else "*"
+        print(f"  {mark} {key:<20} {value!s:<20} {field.description}{ranges.get(name, '')}")
     if experiment.network:
         print("\nNetwork:")
         for line in topology_text.lines(experiment.network):
