@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_sweep import write_sweep
@@ -17,6 +18,7 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import Parameters
 from airtcp.results import analysis, documents, parquet, record
+from airtcp.results.record import FlowRecord
 from airtcp.sweep import session
 from airtcp.sweep.request import run_directory
 
@@ -39,6 +41,27 @@ def test_sql_selects_from_all_sweeps(tmp_path: Path) -> None:
         "goodput_mbps": None,
     }
     assert answer.text("table").splitlines()[2].split()[-2:] == ["2", "-"]
+
+
+def test_sql_selects_from_the_flows_of_custom_topologies(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0, (6, 1): 8.0})
+    document = documents.read(sweep)
+    flow: dict[str, Any] = {"from": "server", "to": "phone", "protocol": "tcp", "start_s": 0}
+    flow |= {"name": "main", "congestion_control": "cubic", "seconds": 1, "received_bytes": 9}
+    runs = [
+        run.model_copy(update={"network": {}, "flows": (FlowRecord(**flow, goodput_mbps=n),)})
+        for n, run in enumerate(document.runs, 5)
+    ]
+    for run in runs:
+        record.write(run.directory(sweep), run)
+    session.write_tables(sweep, document.model_copy(update={"runs": tuple(runs)}))
+    sql = (
+        "SELECT mcs, receiver, flows.goodput_mbps, service FROM flows "
+        "JOIN runs USING (sweep, identity) ORDER BY mcs"
+    )
+    answer = analysis.query(sql, [sweep], no_warning)
+    assert answer.rows == [(6, "phone", 6.0, None), (7, "phone", 5.0, None)]
+    assert analysis.query("SELECT flows FROM runs", [sweep], no_warning).rows == [(1,), (1,)]
 
 
 def test_numbers_are_on_the_right_with_six_digits() -> None:

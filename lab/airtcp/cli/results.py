@@ -91,7 +91,8 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
         help="query the runs of sweeps with SQL",
         description=(
             "Run DuckDB SQL over the view `runs`: one row per run, one column per parameter and "
-            "metric, and the column `sweep` with the directory."
+            "metric, and the column `sweep` with the directory. In custom topologies, the view "
+            "`flows` has a row per flow, with `sweep` and `identity` of its run."
         ),
     )
     query.add_argument(

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, documents, parquet
 from airtcp.results.index import Index
-from airtcp.results.record import RUNS
+from airtcp.results.record import RUNS, FlowRecord
 from airtcp.results.table import aligned
 from airtcp.statistics import paired_ratio, summarize
 from airtcp.steps.workloads import headline_of
@@ -140,7 +141,36 @@ def runs(directories: Sequence[Path], warn: Warn, *, verify: bool = False) -> py
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
-# SQL can access only the view `runs`: no files, no network, no variables of this program.
+# The other values of a flow are numbers.
+_FLOW_TYPES: dict[Any, pyarrow.DataType] = {
+    **{str: pyarrow.string(), str | None: pyarrow.string()},
+    int | None: pyarrow.int64(),
+}
+_FLOW = pyarrow.schema(
+    [
+        *(pyarrow.field(name, pyarrow.string()) for name in ("sweep", "identity")),
+        *(
+            pyarrow.field(name, _FLOW_TYPES.get(field.annotation, pyarrow.float64()))
+            for name, field in FlowRecord.model_fields.items()
+        ),
+    ]
+)
+
+
+def flows(directories: Sequence[Path], view: pyarrow.Table) -> pyarrow.Table:
+    """The flows in the custom topologies of a view's runs, by sweep and identity of the run."""
+    known = set(zip(view["sweep"].to_pylist(), view["identity"].to_pylist(), strict=True))
+    rows = [
+        {"sweep": str(directory), "identity": run.identity, **flow.model_dump(by_alias=False)}
+        for directory in directories
+        for run in documents.read(directory).runs
+        if (str(directory), run.identity) in known
+        for flow in run.flows
+    ]
+    return pyarrow.Table.from_pylist(rows, schema=_FLOW)
+
+
+# SQL can access only these views: no files, no network, no variables of this program.
 _CONFIGURATION: dict[str, Any] = {
     "allow_community_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -152,7 +182,7 @@ _CONFIGURATION: dict[str, Any] = {
 
 
 def query(sql: str, directories: Sequence[Path], warn: Warn, *, verify: bool = False) -> Answer:
-    """Run SQL on the view `runs` of these sweeps. Raises InputError for invalid SQL."""
+    """Run SQL on the views `runs` and `flows` of sweeps. Raises InputError for invalid SQL."""
     view = runs(directories, warn, verify=verify)
     with (
         duckdb.connect(config=_CONFIGURATION) as connection,
@@ -160,6 +190,8 @@ def query(sql: str, directories: Sequence[Path], warn: Warn, *, verify: bool = F
         ThreadPoolExecutor(1) as thread,
     ):
         connection.register("runs", view)
+        if re.search(r"\bflows\b", sql, re.IGNORECASE):  # results.json takes longer to read
+            connection.register("flows", flows(directories, view))
         connection.execute("SET lock_configuration = true")
         answer = thread.submit(_execute, connection, sql)
         try:
