@@ -3,6 +3,8 @@
 
 import os
 import signal
+import sys
+import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -258,12 +260,30 @@ def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
 def test_the_time_left_is_that_at_the_average_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     todo = requests(KERNEL, TOOLS, cases(2), [1])
     half_s = run.expected_virtual_s(todo[0].testbed) / 2
-    times_s = iter((100.0, 110.0))
+    times_s = iter((100.0, 130.0))
     monkeypatch.setattr(time, "monotonic", lambda: next(times_s))
     lines: list[str] = []
-    Progress(todo, lines.append, tty=True)(sweep.Event([(todo[0], half_s)]))
-    # A quarter of all took 10 s.
-    assert "[0/2]  30 s left" in lines[0]
+    progress = Progress(todo, lines.append, tty=True)
+    progress(sweep.Event([(todo[0], half_s)]))
+    assert "[0/2]  mcs=0 " in lines[0] and "left" not in lines[0]
+    progress(sweep.Event([], (todo[0], result(todo[0]))))
+    progress(sweep.Event([(todo[1], half_s)]))
+    # Three quarters of all took 30 s.
+    assert "[1/2]  10 s left" in lines[2]
+
+
+def test_the_line_of_progress_fits_on_the_terminal_of_standard_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    todo = requests(KERNEL, TOOLS, cases(1), [1])
+    opened, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, 12))
+    lines: list[str] = []
+    with os.fdopen(opened), os.fdopen(terminal, "w") as narrow:
+        monkeypatch.setattr(sys, "stderr", narrow)
+        monkeypatch.setenv("COLUMNS", "200")
+        Progress(todo, lines.append, tty=True)(sweep.Event([(todo[0], 2.0)]))
+    assert lines == ["\r\033[K[0/1]  mcs="]
 
 
 class Sweeps:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The progress of a sweep, for the user."""
 
-import shutil
+import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -47,17 +48,30 @@ class Progress:
             eta = self._eta_s(event.running)
             left = f"  {eta:.0f} s left" if eta is not None else ""
             line = f"{self._count}{left}  {now}"
-            self._write(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}")
+            self._write(f"\r\033[K{line[: _columns() - 1]}")
 
     @property
     def _count(self) -> str:
         return f"{self._name}[{self._ended}/{len(self._weights)}]"
 
     def _eta_s(self, running: Sequence[tuple[Request, float]]) -> float | None:
-        """Remaining wall time in seconds, at the average speed so far."""
+        """Remaining wall time in seconds, at the average speed so far; None before a run has ended.
+
+        The first runs boot and warm up first, so their speed says little.
+        """
+        if not self._ended:
+            return None
         done = self._ended_s + sum(min(virtual_s, self._weights[job]) for job, virtual_s in running)
         elapsed_s = time.monotonic() - self._began
-        return elapsed_s * (self._total_s - done) / done if done else None
+        return elapsed_s * (self._total_s - done) / done
+
+
+def _columns() -> int:
+    """The width of the terminal of progress; standard output may be another one, or a file."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 def _verdict(end: RunRecord | Failure) -> str:
