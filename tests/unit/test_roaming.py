@@ -52,7 +52,9 @@ def test_wpa_supplicant_looks_for_a_stronger_access_point(tmp_path: Path) -> Non
         'network={\n\tssid="airtcp"\n\tkey_mgmt=NONE\n\tscan_freq=5180 5745\n'
         '\tbgscan="simple:1:-70:3600"\n}\n'
     ) in text
+    # If a scan misses an access point, the other one finds it.
     assert (
+        "must iw dev wlan0 scan freq 5180 5745 >/dev/null\n"
         "must wpa_supplicant -B -i wlan0 -D nl80211 -t -f wpa_supplicant-phone.log "
         "-c /tmp/wpa_supplicant-phone.conf\n"
     ) in text

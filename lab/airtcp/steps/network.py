@@ -228,18 +228,22 @@ def _joining(testbed: Testbed) -> list[Step]:
 
 def _roaming(testbed: Testbed) -> list[Step]:
     """The configuration of stations that choose their access points."""
-    access_points = testbed.wireless("access_point")
-    channels = [node.parameters.channel for node in access_points]
+    ssid = testbed.access_points[0].ssid
     return [
-        wifi.roaming_conf(node.name, access_points[0].ssid, channels, node.roam_below_dbm)
+        wifi.roaming_conf(node.name, ssid, _channels(testbed), node.roam_below_dbm)
         for node in testbed.stations
         if node.roam_below_dbm is not None
     ]
 
 
+def _channels(testbed: Testbed) -> list[int]:
+    """The channels that stations scan which choose their access points."""
+    return [node.parameters.channel for node in testbed.wireless("access_point")]
+
+
 def _associating(testbed: Testbed, node: Node) -> list[Step]:
     if node.roam_below_dbm is not None:
-        return wifi.roaming(node.name)
+        return wifi.roaming(node.name, _channels(testbed))
     ssid = testbed.by_name[node.access_point].ssid
     return wifi.associating(node.parameters, ssid, testbed.bssid(node.access_point))
 

@@ -71,10 +71,15 @@ def await_association() -> list[Step]:
     return [AwaitCarrier("wlan0", 30, "the station is associated")]
 
 
-def roaming(name: str) -> list[Step]:
-    """Associate a station that chooses its access points; wpa_supplicant logs what it does."""
+def roaming(name: str, channels: Iterable[int]) -> list[Step]:
+    """Associate a station that chooses its access points; wpa_supplicant logs what it does.
+
+    A scan may miss an access point, if beacons and answers collide: wpa_supplicant also chooses
+    from what the kernel has kept of a scan before its own.
+    """
+    scan = run(f"iw dev wlan0 scan freq {_frequencies(channels)}", stdout="/dev/null")
     log = f"-t -f wpa_supplicant-{name}.log"
-    return [run(f"{_SUPPLICANT} {log} -c {_supplicant_conf(name)}")]
+    return [scan, run(f"{_SUPPLICANT} {log} -c {_supplicant_conf(name)}")]
 
 
 def roaming_conf(name: str, ssid: str, channels: Iterable[int], below_dbm: float) -> Step:
@@ -84,12 +89,15 @@ def roaming_conf(name: str, ssid: str, channels: Iterable[int], below_dbm: float
     seconds between scans otherwise. wpa_supplicant joins an access point that is stronger by some
     decibels.
     """
-    frequencies = " ".join(str(mhz) for mhz in sorted({frequency_mhz(each) for each in channels}))
     text = (
-        f'network={{\n\tssid="{ssid}"\n\tkey_mgmt=NONE\n\tscan_freq={frequencies}\n'
+        f'network={{\n\tssid="{ssid}"\n\tkey_mgmt=NONE\n\tscan_freq={_frequencies(channels)}\n'
         f'\tbgscan="simple:{_SCAN_S}:{round(below_dbm)}:{_SELDOM_S}"\n}}\n'
     )
     return WriteFile(_supplicant_conf(name), text)
+
+
+def _frequencies(channels: Iterable[int]) -> str:
+    return " ".join(str(mhz) for mhz in sorted({frequency_mhz(each) for each in channels}))
 
 
 def power_save(parameters: Parameters) -> list[Step]:
