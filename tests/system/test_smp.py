@@ -228,9 +228,14 @@ def racing_kernel(say: Say) -> Kernel:
 RACING = "panic_on_warn=0"
 
 
+# hrtimer_active(), which hrtimer_try_to_cancel() calls, reads without a lock what the start and the
+# end of a handler change, and is written for it.
+TOLERATED = "data-race in __hrtimer_run_queues / hrtimer_active"
+
+
 def assert_no_race_of_ours(result: GuestResult) -> None:
     reports = result.console.read_text(errors="replace").split("=" * 66)
-    races = [text for text in reports if "BUG: KCSAN" in text]
+    races = [text for text in reports if "BUG: KCSAN" in text and TOLERATED not in text]
     assert [text for text in races if re.search(r"ackpol|small_queue", text)] == []
 
 
