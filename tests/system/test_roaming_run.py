@@ -75,3 +75,36 @@ def test_only_stations_that_roam_choose(
         "phone": "ap1",
         "laptop": "ap1",
     }
+
+
+MANY = """\
+name: many
+title: Many access points
+parameters: {error_model: snr, rate_control: minstrel, duration: 1s, ping_interval: 0ms}
+topology:
+  servers:
+    server: {}
+  access_points:
+    ap1: {}
+    ap2: {position: 20m}
+    ap3: {position: 40m}
+    ap4: {position: 60m, channel: 44}
+  stations:
+    one: {access_point: ap1, position: 1m, roam_below: -65dBm}
+    two: {access_point: ap2, position: 21m, roam_below: -65dBm}
+    three: {access_point: ap3, position: 41m, roam_below: -65dBm}
+flows:
+  - {from: server, to: three}
+"""
+
+
+def test_a_station_that_roams_starts_at_the_nearest_access_point(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """The scan of wpa_supplicant itself does not find that of the third station."""
+    (tmp_path / "many.yaml").write_text(MANY)
+    [case] = load(tmp_path / "many.yaml").cases()
+    result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
+    assert result.error is None
+    joined = {station.name: station.access_point for station in result.stations}
+    assert joined == {"one": "ap1", "two": "ap2", "three": "ap3"}
