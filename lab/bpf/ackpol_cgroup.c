@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sets the ACK policy POLICY, a string, for connections of a cgroup */
+/* Sets the ACK policy POLICY for connections of a cgroup. The program has its name. */
 
 #include "bpf_ackpol.h"
 
@@ -15,10 +15,13 @@ struct bpf_sock_ops {
 
 char _license[] SEC("license") = "GPL";
 
+#define TEXT_OF(word)				#word
+#define TEXT(word)				TEXT_OF(word)
+
 SEC("sockops")
-int ackpol_cgroup(struct bpf_sock_ops *ops)
+int POLICY(struct bpf_sock_ops *ops)
 {
-	char name[16] = POLICY;
+	char name[16] = TEXT(POLICY);
 
 	if (ops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
 	    ops->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)

@@ -51,6 +51,8 @@ def main() -> None:
     results["list"] = command("list")
     results["in the namespace"] = policies_in(CGROUP)
     results["unload for the cgroup"] = command("unload", "auto", "--cgroup", GROUP)
+    results["unload for the cgroup again"] = command("unload", "auto", "--cgroup", GROUP)
+    results["pinned"] = [path.name for path in Path("/sys/fs/bpf").iterdir()]
     results["in the cgroup after"] = policies_in(GROUP)
     results["unload"] = [command("unload", name) for name in ("auto", "bpf_count")]
     results["namespace after"] = (SYSCTL / "tcp_ack_policy").read_text().strip()

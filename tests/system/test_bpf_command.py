@@ -41,6 +41,11 @@ def test_policies_are_loaded_for_a_cgroup_and_a_namespace(
         "list": [0, "bpf_auto\nbpf_count (of this network namespace)\n"],
         "in the namespace": ["bpf_count", "bpf_count"],
         "unload for the cgroup": [0, ""],
+        "unload for the cgroup again": [
+            1,
+            "airtcp: bpf_auto is not that of /run/cgroup/group\n",
+        ],
+        "pinned": [],
         "in the cgroup after": ["bpf_count", "bpf_count"],
         "unload": [[0, ""], [0, ""]],
         "namespace after": "default",

@@ -42,6 +42,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "#!/bin/sh\n"
         f'echo "$*" >>{tmp_path}/calls\n'
         f'case "$*" in\n*show) cat {tmp_path}/listed ;;\n'
+        f'*"cgroup show"*) cat {tmp_path}/attached ;;\n"prog load"*) touch "$4" ;;\n'
         "*unregister*) echo 'libbpf: x' >&2; echo 'Error: cannot: Busy' >&2; exit 1 ;;\nesac\n"
     )
     program.chmod(0o755)
@@ -132,3 +133,40 @@ def test_nothing_is_loaded_for_what_is_not_a_cgroup(machine: Path, registered: l
     with pytest.raises(InputError, match=r"^--cgroup .*: not the directory of a cgroup"):
         load("count", "--cgroup", str(machine))
     assert registered == []
+
+
+@pytest.fixture
+def pinned(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of pinned programs; nothing is compiled or mounted."""
+    directory = machine / "pinned"
+    directory.mkdir()
+    monkeypatch.setattr(bpf, "_PINNED", directory)
+    monkeypatch.setattr(bpf, "_mount_bpffs", lambda: None)
+    monkeypatch.setattr(bpf, "compile_program", lambda *_: None)
+    (machine / "cgroup.procs").touch()
+    return directory
+
+
+def test_a_program_for_a_cgroup_is_loaded_each_time_and_leaves_no_pin(
+    machine: Path, pinned: Path
+) -> None:
+    for _ in range(2):
+        (machine / "attached").write_text("\n")
+        bpf.attach("auto", machine)
+        assert list(pinned.iterdir()) == []
+        programs = [(7, "bpf_count"), (8, "bpf_auto"), (9, "bpf_auto")]
+        listed = [{"id": number, "name": name} for number, name in programs]
+        (machine / "attached").write_text(json.dumps(listed))
+        bpf.detach("auto", machine)
+    calls = [line.split()[:2] for line in (machine / "calls").read_text().splitlines()]
+    assert calls.count(["prog", "load"]) == calls.count(["cgroup", "attach"]) == 2
+    detached = [line for line in (machine / "calls").read_text().splitlines() if "detach" in line]
+    assert detached == [f"cgroup detach {machine} sock_ops id {number}" for number in (8, 9)] * 2
+
+
+def test_a_cgroup_has_a_policy_once(machine: Path, pinned: Path) -> None:
+    (machine / "attached").write_text('[{"id": 8, "name": "bpf_auto"}]')
+    with pytest.raises(AirtcpError, match=r"^bpf_auto is already that of /"):
+        bpf.attach("auto", machine)
+    with pytest.raises(AirtcpError, match=r"^bpf_count is not that of /"):
+        bpf.detach("count", machine)

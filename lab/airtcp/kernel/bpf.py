@@ -102,21 +102,36 @@ def choose(name: str) -> None:
 def attach(name: str, cgroup: Path) -> None:
     """Use a policy for the connections of a cgroup that are established from now on."""
     wanted = registered_name(name)
-    pin = _PINNED / f"ackpol_{wanted}"
-    if not pin.exists():
-        _mount_bpffs()
-        with tempfile.TemporaryDirectory() as scratch:
-            target = Path(scratch) / "cgroup.o"
-            compile_program(CGROUP_PROGRAM, target, f'-DPOLICY="{wanted}"')
+    if _attached(wanted, cgroup):
+        raise AirtcpError(f"{wanted} is already that of {cgroup}")
+    _mount_bpffs()
+    # The attached program stays loaded without the pin.
+    pin = _PINNED / f"airtcp_{os.getpid()}"
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch) / "cgroup.o"
+        compile_program(CGROUP_PROGRAM, target, f"-DPOLICY={wanted}")
+        try:
             _bpftool("prog", "load", str(target), str(pin), "type", "sockops")
-    _bpftool("cgroup", "attach", str(cgroup), "sock_ops", "pinned", str(pin), "multi")
+            _bpftool("cgroup", "attach", str(cgroup), "sock_ops", "pinned", str(pin), "multi")
+        finally:
+            pin.unlink(missing_ok=True)
 
 
 def detach(name: str, cgroup: Path) -> None:
     """Undo attach()."""
-    pin = _PINNED / f"ackpol_{registered_name(name)}"
+    wanted = registered_name(name)
     require_cgroup(cgroup)
-    _bpftool("cgroup", "detach", str(cgroup), "sock_ops", "pinned", str(pin))
+    programs_attached = _attached(wanted, cgroup)
+    if not programs_attached:
+        raise AirtcpError(f"{wanted} is not that of {cgroup}")
+    for number in programs_attached:
+        _bpftool("cgroup", "detach", str(cgroup), "sock_ops", "id", str(number))
+
+
+def _attached(wanted: str, cgroup: Path) -> list[int]:
+    """The programs with which a cgroup has this policy."""
+    entries = json.loads(_bpftool("-j", "cgroup", "show", str(cgroup)).strip() or "[]")
+    return [entry["id"] for entry in entries if entry.get("name") == wanted]
 
 
 def require_cgroup(cgroup: Path) -> None:
