@@ -128,8 +128,6 @@ class Run:
         self.sent = sent
         self.held_until_ns = 0
         make_network(script, stack)
-        self.tun = open_tun()
-        stack.callback(os.close, self.tun)
         self.wire = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0))
         self.wire.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         clock = struct.pack("II", time.CLOCK_MONOTONIC, 0)
@@ -144,6 +142,9 @@ class Run:
         self.socket.bind((LOCAL, PORT))
         self.socket.listen()
         self.events = [prepare(line, self.numbers, timing) for line in script.lines]
+        if any(event.call[:1] == ("tun_write",) for event in self.events):
+            self.tun = open_tun()
+            stack.callback(os.close, self.tun)
         self.clock = Clock(timing.call_ns)
 
     def use(self, sock: socket.socket) -> None:
