@@ -8,9 +8,10 @@ Comparing them in pairs removes the variance between seeds (common random number
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy
+from numpy.typing import ArrayLike
 
 _CONFIDENCE = 0.95
 
@@ -24,6 +25,11 @@ class Summary:
     mean: float
     ci95: float | None
     n: int
+
+
+def part_below(means: ArrayLike, half: ArrayLike) -> Any:
+    """The part of intervals below their means: what is measured is not negative."""
+    return numpy.minimum(half, numpy.maximum(means, 0))
 
 
 def summarize(values: Sequence[float]) -> Summary:

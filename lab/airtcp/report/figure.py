@@ -99,11 +99,6 @@ class Values:
     notes: Sequence[str] = ()
 
 
-def part_below(values: Floats, half: Floats) -> Floats:
-    """The part of intervals below their values: what is measured is not negative."""
-    return numpy.minimum(half, numpy.maximum(values, 0))
-
-
 def _values(x: Floats, y: Floats, x_half: Floats | None = None) -> Values:
     unknown = numpy.full(len(x), numpy.nan)
     return Values(x, y, unknown if x_half is None else x_half, unknown)

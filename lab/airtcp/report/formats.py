@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Formats numbers for the page."""
 
-from airtcp.statistics import Summary
+from airtcp.statistics import Summary, part_below
 
 _MINUS = "\N{MINUS SIGN}"
 
@@ -38,8 +38,8 @@ def interval(value: Summary | None) -> str:
 
 
 def _bounds(mean: float, half: float) -> tuple[float, float]:
-    """The bounds of an interval: what is measured is not negative, nor is a ratio of it."""
-    return max(mean - half, min(mean, 0.0)), mean + half
+    """The bounds of an interval."""
+    return mean - part_below(mean, half), mean + half
 
 
 def percent(ratio: float) -> str:

@@ -36,11 +36,11 @@ from airtcp.report.figure import (
     Strokes,
     Style,
     Text,
-    part_below,
 )
 from airtcp.report.labels import Area
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
+from airtcp.statistics import part_below
 
 _DASHES: Mapping[Dash | None, Any] = {
     None: "none",

@@ -29,11 +29,11 @@ from airtcp.report.figure import (
     Text,
     Valued,
     Values,
-    part_below,
 )
 from airtcp.report.formats import rounded
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
+from airtcp.statistics import part_below
 
 _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
 _PX_PER_POINT = 2.0

@@ -19,11 +19,11 @@ from airtcp.report.figure import (
     Strokes,
     Style,
     Text,
-    part_below,
 )
 from airtcp.report.frames import Frame
 from airtcp.report.pen import Anchor, Pen
 from airtcp.report.textsize import LINE_HEIGHT
+from airtcp.statistics import part_below
 
 _CAP = 1.8  # half the length of the ends of an interval
 _FILL_OPACITY = 0.22
