@@ -91,7 +91,9 @@ def contest(
         for entrant, of_entrant in cases.items()
     }
     successful = {name: [run for run in each if run.ok] for name, each in runs.items()}
-    failed = {name: len(runs[name]) - len(each) for name, each in successful.items()}
+    failed = {
+        name: number for name, each in runs.items() if (number := len(each) - len(successful[name]))
+    }
     baseline = _by_pair(successful[BASELINE], metric)
     results = {}
     for entrant, of_entrant in successful.items():
@@ -105,7 +107,6 @@ def contest(
                 METRICS[metric].unit == "ms",
                 of_entrant,
             )
-    failed = {name: number for name, number in failed.items() if number}
     return Contest(condition, metric, results, failed, document) if results else None
 
 
