@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from small_experiment import write
+
 from airtcp.backends import qemu, shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
@@ -17,6 +19,8 @@ from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
+from airtcp.sweep.request import RunRequest
+from airtcp.sweep.run import run_one
 
 GUEST = Path(__file__).parents[1] / "guest"
 
@@ -52,6 +56,14 @@ Say = Callable[[str], None]
 Measure = Callable[..., RunRecord]
 RecordCount = Callable[[str, object], None]
 """pytest's record_property: a count, which `make verify` adds up and shows."""
+
+
+def run_text(text: str, kernel: Kernel, tools: GuestTools, out_dir: Path) -> RunRecord:
+    """A successful run of an experiment file with one case."""
+    [case] = load(write(out_dir, text)).cases()
+    result = run_one(RunRequest.of(kernel, tools, case, 1), out_dir)
+    assert result.error is None
+    return result
 
 
 def goodputs_mbps(run_dir: Path) -> list[float]:

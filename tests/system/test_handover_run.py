@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from guests import goodputs_mbps
+from guests import goodputs_mbps, run_text
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
@@ -63,11 +63,8 @@ def test_an_upload_continues_after_the_return(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     """On one channel, with power save and fixed rates, which differ between the access points."""
-    (tmp_path / "returning.yaml").write_text(RETURNING)
-    [case] = load(tmp_path / "returning.yaml").cases()
-    result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
-    assert result.error is None
-    mbps = goodputs_mbps(run_directory(tmp_path, case, 1))
+    result = run_text(RETURNING, lab_kernel, tools, tmp_path)
+    mbps = goodputs_mbps(result.directory(tmp_path))
     print([round(each, 1) for each in mbps])
     assert min(mbps) > 10
     assert [station.access_point for station in result.stations] == ["ap1", "ap2"]

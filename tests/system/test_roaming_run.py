@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from guests import goodputs_mbps
+from guests import goodputs_mbps, run_text
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.experiment.experiment import Setting
@@ -67,10 +67,7 @@ def test_only_stations_that_roam_choose(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     """Both are next to the access point that the file does not give them."""
-    (tmp_path / "same-channel.yaml").write_text(TWO_CELLS)
-    [case] = load(tmp_path / "same-channel.yaml").cases()
-    result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
-    assert result.error is None
+    result = run_text(TWO_CELLS, lab_kernel, tools, tmp_path)
     assert {station.name: station.access_point for station in result.stations} == {
         "phone": "ap1",
         "laptop": "ap1",
@@ -102,9 +99,6 @@ def test_a_station_that_roams_starts_at_the_nearest_access_point(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     """The scan of wpa_supplicant itself does not find that of the third station."""
-    (tmp_path / "many.yaml").write_text(MANY)
-    [case] = load(tmp_path / "many.yaml").cases()
-    result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path)
-    assert result.error is None
+    result = run_text(MANY, lab_kernel, tools, tmp_path)
     joined = {station.name: station.access_point for station in result.stations}
     assert joined == {"one": "ap1", "two": "ap2", "three": "ap3"}
