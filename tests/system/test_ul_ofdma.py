@@ -14,7 +14,18 @@ import ofdma_timing as timing
 import pytest
 from guests import Measure, thesis_case
 from ofdma_timing import SIFS_US, Tb
-from radio import MPDU_OCTETS, OCTETS, Cell, Sample, difference, flow, mbps, run
+from radio import (
+    CAPTURE,
+    CAPTURE_END,
+    MPDU_OCTETS,
+    OCTETS,
+    Cell,
+    Sample,
+    difference,
+    flow,
+    mbps,
+    run,
+)
 from test_radiotap import WARNING, tshark
 
 from airtcp.backends.guesttools import GuestTools
@@ -261,6 +272,26 @@ def test_a_qos_null_fits_into_what_a_short_limit_leaves(measure: Measure, tmp_pa
     for trigger in specified:
         tb = Tb(trigger.users[0].tones, 0, 1, trigger.ltfs, trigger.gi_ns)
         assert tb.us_of_length(trigger.ul_length) >= tb.us(4 + 34) - 1e-6
+
+
+def test_the_exchanges_of_a_txop_do_not_exceed_its_limit(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """Stations with 5.5 ms of data; hostapd sets a limit of 47 units of 32 us for best effort."""
+    stations = [f"sta{number}" for number in range(4)]
+    parameters = Point(20, 4, 3).parameters
+    cells = [Cell("ap", stations, parameters, hostapd="tx_queue_data2_burst=1.5")]
+    script = CAPTURE + "".join(flow(cells, name, "ap", 1) for name in stations)
+    run(lab_kernel, tools, tmp_path, cells, script + "sleep 1\n" + CAPTURE_END)
+    txops: list[list[Transmission]] = []
+    for exchange in exchanges(tmp_path / "air.pcap"):
+        if txops and exchange[0].start_ns - txops[-1][-1].end_ns == SIFS_US * 1000:
+            txops[-1] += exchange
+        else:
+            txops.append(exchange)
+    longest_us = max(txop[-1].end_ns - txop[0].start_ns for txop in txops) / 1000
+    print(f"{len(txops)} TXOPs of at most {longest_us} us")
+    assert len(txops) > 100 and 1300 < longest_us <= 47 * 32
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])

@@ -406,6 +406,7 @@ struct airsim_tb_user {
  *	frame, which asks for buffer status reports
  * @answered: a station has started to answer it
  * @users: stations in it
+ * @txop_ns: rest of the TXOP at its start; 0: no limit
  * @tb_ns: duration of the HE TB PPDUs
  * @control: rate of Trigger frame and BlockAck
  * @next: radio with which the next round starts
@@ -418,6 +419,7 @@ struct airsim_uplink {
 	bool basic;
 	bool answered;
 	u8 users;
+	u32 txop_ns;
 	u32 tb_ns;
 	struct airsim_rate control;
 	u32 next;
@@ -792,6 +794,7 @@ bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle);
 bool airsim_uplink_choose_data(struct airsim_radio *radio, u64 now_ns);
 u32 airsim_uplink_response_ns(const struct airsim_radio *radio, u8 users);
 void airsim_uplink_event(struct airsim_radio *radio, u64 now_ns);
+bool airsim_uplink_trigger_due(struct airsim_radio *radio, u64 now_ns);
 void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy);
 void airsim_uplink_heard(struct airsim_radio *radio,
 			 struct airsim_radio *station);
@@ -821,6 +824,7 @@ void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
 struct airsim_txq *airsim_first_pending(struct airsim_radio *radio, u8 ac);
+bool airsim_has_frame(struct airsim_radio *radio, u8 ac);
 void airsim_resume(struct airsim_radio *radio, u8 ac);
 void airsim_fifo_share(struct airsim_radio *radio, u64 now_ns);
 bool airsim_ppdu_build(struct airsim_radio *radio, u8 ac, u64 limit_ns);
@@ -967,6 +971,8 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 			    bool received);
 
 /* trigger.c */
+struct airsim_tb_user *airsim_uplink_find(struct airsim_radio *radio,
+					  const struct airsim_radio *station);
 u32 airsim_uplink_octets(const struct airsim_radio *radio);
 void airsim_uplink_fill(const struct airsim_radio *radio, u8 *frame);
 void airsim_put_bitmap(u8 *bitmap, unsigned int bits,

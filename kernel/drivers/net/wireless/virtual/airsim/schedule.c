@@ -131,12 +131,46 @@ static void airsim_uplink_add(struct airsim_radio *radio, bool basic,
 	}
 }
 
-static u32 airsim_tb_limit_ns(const struct airsim_radio *radio)
+/**
+ * airsim_uplink_response_ns - expected duration of a Multi-STA BlockAck
+ * @radio: the access point; the medium is locked
+ * @users: how many of the stations in the Trigger frame it acknowledges
+ *
+ * It has bitmaps of 256 bits for those that have reported several MPDUs.
+ */
+u32 airsim_uplink_response_ns(const struct airsim_radio *radio, u8 users)
+{
+	const struct airsim_uplink *uplink = &radio->uplink;
+	u32 bitmaps = 0;
+	int i;
+
+	for (i = 0; i < users; i++)
+		if (uplink->user[i].radio &&
+		    uplink->user[i].radio->status.left.mpdus > 1)
+			bitmaps += 2 + 256 / 8;
+	return airsim_ppdu_ns(&uplink->control,
+			      airsim_multi_blockack_octets(users, bitmaps));
+}
+
+/* What an exchange with the first stations takes apart from HE TB PPDUs. */
+static u32 airsim_uplink_control_ns(const struct airsim_radio *radio, u8 users)
+{
+	const struct airsim_rate *control = &radio->uplink.control;
+
+	return airsim_ppdu_ns(control, airsim_trigger_octets(true, users)) +
+	       2 * radio->phy->sifs_ns + airsim_uplink_response_ns(radio, users);
+}
+
+static u32 airsim_tb_limit_ns(const struct airsim_radio *radio, u8 users)
 {
 	u32 limit_ns = radio->settings.ampdu_duration_us * NSEC_PER_USEC;
-	u32 txop_ns = radio->edca[IEEE80211_AC_BE].txop_ns;
+	u32 txop_ns = radio->uplink.txop_ns;
+	u32 control_ns;
 
-	return txop_ns ? min(limit_ns, txop_ns) : limit_ns;
+	if (!txop_ns)
+		return limit_ns;
+	control_ns = airsim_uplink_control_ns(radio, users);
+	return min(limit_ns, txop_ns - min(txop_ns, control_ns));
 }
 
 /* The rate of control frames that all stations in the Trigger frame support. */
@@ -170,6 +204,7 @@ static u32 airsim_tb_octets(const struct airsim_radio *radio,
 static void airsim_uplink_divide(struct airsim_radio *radio, u16 tones, u8 users)
 {
 	struct airsim_uplink *uplink = &radio->uplink;
+	u32 limit_ns = airsim_tb_limit_ns(radio, users);
 	u16 gi_ns = 1600;
 	u8 ltfs = 0;
 	int i;
@@ -192,7 +227,7 @@ static void airsim_uplink_divide(struct airsim_radio *radio, u16 tones, u8 users
 						       AIRSIM_NULL_OCTETS);
 		wanted_ns = airsim_tb_ns(&user->rate,
 					 airsim_tb_octets(radio, user),
-					 airsim_tb_limit_ns(radio));
+					 limit_ns);
 		uplink->tb_ns = max3(uplink->tb_ns, least_ns, wanted_ns);
 	}
 }
@@ -216,37 +251,14 @@ static u64 airsim_uplink_served(const struct airsim_radio *radio, u8 users)
 	return octets;
 }
 
-/**
- * airsim_uplink_response_ns - expected duration of a Multi-STA BlockAck
- * @radio: the access point; the medium is locked
- * @users: how many of the stations in the Trigger frame it acknowledges
- *
- * It has bitmaps of 256 bits for those that have reported several MPDUs.
- */
-u32 airsim_uplink_response_ns(const struct airsim_radio *radio, u8 users)
-{
-	const struct airsim_uplink *uplink = &radio->uplink;
-	u32 bitmaps = 0;
-	int i;
-
-	for (i = 0; i < users; i++)
-		if (uplink->user[i].radio &&
-		    uplink->user[i].radio->status.left.mpdus > 1)
-			bitmaps += 2 + 256 / 8;
-	return airsim_ppdu_ns(&uplink->control,
-			      airsim_multi_blockack_octets(users, bitmaps));
-}
-
-/* The mean duration of an exchange with the first stations. */
+/* The mean duration of an exchange with the first stations, with its backoff. */
 static u32 airsim_uplink_ns(const struct airsim_radio *radio, u8 users)
 {
 	const struct airsim_edca *edca = &radio->edca[IEEE80211_AC_BE];
-	const struct airsim_rate *control = &radio->uplink.control;
 
-	return 3 * radio->phy->sifs_ns +
+	return radio->phy->sifs_ns +
 	       (2 * edca->aifsn + edca->cw_min) * radio->phy->slot_ns / 2 +
-	       airsim_ppdu_ns(control, airsim_trigger_octets(true, users)) +
-	       radio->uplink.tb_ns + airsim_uplink_response_ns(radio, users);
+	       airsim_uplink_control_ns(radio, users) + radio->uplink.tb_ns;
 }
 
 /*
@@ -287,9 +299,11 @@ static void airsim_uplink_allocate(struct airsim_radio *radio)
 	uplink->next = uplink->user[uplink->users - 1].radio->index + 1;
 }
 
+/* txop_ns: rest of the TXOP, or 0 without a limit. */
 static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic,
-				 u64 now_ns)
+				 u64 now_ns, u32 txop_ns)
 {
+	radio->uplink.txop_ns = txop_ns;
 	airsim_uplink_add(radio, basic, now_ns);
 	if (!radio->uplink.users)
 		return false;
@@ -309,15 +323,16 @@ static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic,
  */
 bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle)
 {
+	u32 txop_ns = radio->edca[IEEE80211_AC_BE].txop_ns;
 	bool ask = airsim_uplink_is_due(radio, false, now_ns);
 	bool ask_now = ask && now_ns >= radio->uplink.ask_again_ns;
 
 	if (now_ns >= radio->uplink.not_before_ns || (idle && ask_now))
-		return airsim_uplink_set_up(radio, !ask_now, now_ns);
+		return airsim_uplink_set_up(radio, !ask_now, now_ns, txop_ns);
 	if (!idle)
 		return false;
 	if (airsim_uplink_is_due(radio, true, now_ns))
-		return airsim_uplink_set_up(radio, true, now_ns);
+		return airsim_uplink_set_up(radio, true, now_ns, txop_ns);
 	if (ask)
 		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
 				radio->uplink.ask_again_ns);
@@ -329,12 +344,37 @@ bool airsim_uplink_choose(struct airsim_radio *radio, u64 now_ns, bool idle)
  * @radio: the access point; the medium is locked
  * @now_ns: current time
  *
- * Return: false if no station has reported data.
+ * Return: false if no station has reported data, or the TXOP is too short.
  */
 bool airsim_uplink_choose_data(struct airsim_radio *radio, u64 now_ns)
 {
-	return airsim_uplink_is_due(radio, true, now_ns) &&
-	       airsim_uplink_set_up(radio, true, now_ns);
+	const struct airsim_uplink *uplink = &radio->uplink;
+	u64 end_ns = radio->exchange.txop_end_ns;
+	u32 txop_ns = 0;
+
+	if (!airsim_uplink_is_due(radio, true, now_ns))
+		return false;
+	if (end_ns) {
+		if (now_ns >= end_ns)
+			return false;
+		txop_ns = end_ns - now_ns;
+	}
+	return airsim_uplink_set_up(radio, true, now_ns, txop_ns) &&
+	       (!txop_ns ||
+		airsim_uplink_control_ns(radio, uplink->users) +
+		uplink->tb_ns <= txop_ns);
+}
+
+/**
+ * airsim_uplink_trigger_due - whether a Trigger frame is due
+ * @radio: the access point; the medium is locked
+ * @now_ns: current time
+ */
+bool airsim_uplink_trigger_due(struct airsim_radio *radio, u64 now_ns)
+{
+	return airsim_uplink_is_due(radio, true, now_ns) ||
+	       (airsim_uplink_is_due(radio, false, now_ns) &&
+		now_ns >= radio->uplink.ask_again_ns);
 }
 
 /**
@@ -349,17 +389,14 @@ bool airsim_uplink_choose_data(struct airsim_radio *radio, u64 now_ns)
 void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy)
 {
 	struct airsim_edca *edca = &radio->edca[IEEE80211_AC_BE];
-	bool ask;
 
 	if (!radio->settings.ul_ofdma || edca->pending)
 		return;
-	ask = airsim_uplink_is_due(radio, false, now_ns);
-	if (airsim_uplink_is_due(radio, true, now_ns) ||
-	    (ask && now_ns >= radio->uplink.ask_again_ns)) {
+	if (airsim_uplink_trigger_due(radio, now_ns)) {
 		airsim_edca_request(edca, now_ns, busy,
 				    &airsim_medium.backoff_rnd);
 		airsim_contend(radio);
-	} else if (ask) {
+	} else if (airsim_uplink_is_due(radio, false, now_ns)) {
 		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
 				radio->uplink.ask_again_ns);
 	}
@@ -406,7 +443,7 @@ void airsim_uplink_heard(struct airsim_radio *radio,
 {
 	struct airsim_buffer_status *status = &station->status;
 	const struct airsim_ppdu *ppdu = &station->ppdu;
-	int i;
+	struct airsim_tb_user *user;
 
 	if (!ppdu->queued && !ppdu->null)
 		return;
@@ -415,10 +452,9 @@ void airsim_uplink_heard(struct airsim_radio *radio,
 	status->silent = 0;
 	if (ppdu->queued)
 		status->active_until_ns = station->emission.end_ns + ACTIVE_NS;
-	if (ppdu->tb)
-		for (i = 0; i < radio->uplink.users; i++)
-			if (radio->uplink.user[i].radio == station)
-				radio->uplink.user[i].arrived = true;
+	user = ppdu->tb ? airsim_uplink_find(radio, station) : NULL;
+	if (user)
+		user->arrived = true;
 	if (!ppdu->tb && ppdu->rate.format >= AIRSIM_HT)
 		status->rate = ppdu->rate;
 	/* Rate control has no rates of HE, and learns nothing from HE TB PPDUs. */
@@ -450,15 +486,11 @@ void airsim_uplink_sent(struct airsim_radio *radio, u64 now_ns)
 void airsim_uplink_forget(struct airsim_radio *radio,
 			  const struct airsim_radio *station)
 {
-	int i;
+	struct airsim_tb_user *user = airsim_uplink_find(radio, station);
 
-	for (i = 0; i < radio->uplink.users; i++) {
-		struct airsim_tb_user *user = &radio->uplink.user[i];
-
-		if (user->radio != station)
-			continue;
-		user->radio = NULL;
-		user->acknowledged = false;
-		user->awaits = false;
-	}
+	if (!user)
+		return;
+	user->radio = NULL;
+	user->acknowledged = false;
+	user->awaits = false;
 }

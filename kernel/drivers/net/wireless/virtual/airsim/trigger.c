@@ -12,6 +12,25 @@
 /* Multi-STA BlockAck, in BA Control. */
 #define BA_TYPE_MULTI_STA	(11 << 1)
 
+/**
+ * airsim_uplink_find - a station of the exchange
+ * @radio: the access point; the medium is locked
+ * @station: the station
+ *
+ * Return: NULL if the last Trigger frame is not for it.
+ */
+struct airsim_tb_user *airsim_uplink_find(struct airsim_radio *radio,
+					  const struct airsim_radio *station)
+{
+	struct airsim_uplink *uplink = &radio->uplink;
+	int i;
+
+	for (i = 0; i < uplink->users; i++)
+		if (uplink->user[i].radio == station)
+			return &uplink->user[i];
+	return NULL;
+}
+
 /* A BlockAck of several MPDUs has a starting sequence number and a bitmap. */
 static u32 airsim_bitmap_octets(const struct airsim_ppdu *ppdu)
 {

@@ -10,18 +10,6 @@
  */
 #include "airsim.h"
 
-static struct airsim_tb_user *
-airsim_uplink_find(struct airsim_radio *radio, const struct airsim_radio *station)
-{
-	struct airsim_uplink *uplink = &radio->uplink;
-	int i;
-
-	for (i = 0; i < uplink->users; i++)
-		if (uplink->user[i].radio == station)
-			return &uplink->user[i];
-	return NULL;
-}
-
 /*
  * When the exchange ends. A BSRP Trigger frame reserves the medium until the
  * Basic one.
