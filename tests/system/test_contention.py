@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Contention for a channel: Bianchi's model, two cells, hidden stations and RTS/CTS."""
+"""Contention: Bianchi's model, two cells, hidden stations and RTS/CTS, internal collisions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +11,7 @@ from radio import (
     MPDU_OCTETS,
     Cell,
     Sample,
+    address,
     blocked,
     difference,
     flow,
@@ -126,3 +127,33 @@ def test_rts_restores_the_goodput_of_hidden_stations(measured: Measured) -> None
     assert mbps(hidden, "ap") < 0.5 * mbps(protected, "ap")
     assert mbps(protected, "ap") > 0.75 * seen
     assert hidden.nodes["left"]["rts_sent"] == 0 < protected.nodes["left"]["rts_sent"]
+
+
+# Best effort and voice have the same windows, so that they often gain access at the same time.
+EQUAL = "".join(
+    f"wmm_ac_{ac}_{name}\n"
+    for ac in ("be", "vo")
+    for name in ("aifs=2", "cwmin=1", "cwmax=1", "txop_limit=0")
+)
+VOICE_TOS = 0xC0
+
+
+def test_only_a_function_with_frames_collides_internally(measured: Measured) -> None:
+    """A voice packet arrives while best effort sends its only one, then both have a backoff."""
+    cells = [Cell("ap", ["sta"], HT.replace({"mcs": 0, "streams": 1}), hostapd=EQUAL)]
+    echo = f"node sta ping -nq -c 1 -W 0.02 -s 1400 {address(0, 0)} >/dev/null"
+    pairs = (
+        "must node ap sysctl -qw net.ipv4.icmp_echo_ignore_all=1\n"
+        f"for n in $(seq 60); do\n{echo} &\nsleep 0.0003\n{echo} -Q {VOICE_TOS} &\n"
+        "sleep 0.05\ndone &\n"
+    )
+    single = measured(cells, [], 2, pairs)
+    voice = flow(cells, "sta", "ap", 5, VOICE_TOS)
+    saturated = measured(cells, [("sta", "ap")], 3, voice)
+    counts = [
+        (sample.nodes["sta"]["ppdus"], sample.nodes["sta"]["internal_collisions"])
+        for sample in (single, saturated)
+    ]
+    print(counts)
+    assert counts[0][0] > 30 and counts[0][1] == 0
+    assert counts[1][1] > 0.1 * counts[1][0]

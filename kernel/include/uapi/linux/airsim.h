@@ -338,6 +338,8 @@ enum airsim_attr {
  * @AIRSIM_COUNTER_RX_WAITING: MPDUs received and not yet delivered
  * @AIRSIM_COUNTER_PPDUS: PPDUs sent
  * @AIRSIM_COUNTER_COLLIDED: PPDUs and RTS that collided at their receiver
+ * @AIRSIM_COUNTER_INTERNAL_COLLISIONS: times an EDCA function with frames lost
+ *	access to one of higher priority
  * @AIRSIM_COUNTER_RETRIES: retransmissions of MPDUs
  * @AIRSIM_COUNTER_TX_AIRTIME_NS: transmit airtime
  * @AIRSIM_COUNTER_DOZE_NS: time in power save
@@ -367,6 +369,7 @@ enum airsim_counter {
 	AIRSIM_COUNTER_RX_WAITING,
 	AIRSIM_COUNTER_PPDUS,
 	AIRSIM_COUNTER_COLLIDED,
+	AIRSIM_COUNTER_INTERNAL_COLLISIONS,
 	AIRSIM_COUNTER_RETRIES,
 	AIRSIM_COUNTER_TX_AIRTIME_NS,
 	AIRSIM_COUNTER_DOZE_NS,
@@ -398,6 +401,7 @@ enum airsim_counter {
 	X(RX_WAITING, rx_waiting) \
 	X(PPDUS, ppdus) \
 	X(COLLIDED, collided) \
+	X(INTERNAL_COLLISIONS, internal_collisions) \
 	X(RETRIES, retries) \
 	X(TX_AIRTIME_NS, tx_airtime_ns) \
 	X(DOZE_NS, doze_ns) \

@@ -660,6 +660,35 @@ struct airsim_txq *airsim_first_pending(struct airsim_radio *radio, u8 ac)
 	return NULL;
 }
 
+/**
+ * airsim_has_frame - whether an EDCA function has a frame to send
+ * @radio: the radio; the medium is locked
+ * @ac: EDCA function
+ */
+bool airsim_has_frame(struct airsim_radio *radio, u8 ac)
+{
+	unsigned long frames = 0, octets;
+	struct ieee80211_hw *hw = radio->hw;
+	struct ieee80211_txq *txq;
+
+	if (!skb_queue_empty(&radio->frames[ac]))
+		return true;
+	if (ac == AIRSIM_BEACON)
+		return false;
+	if (airsim_first_pending(radio, ac))
+		return true;
+	/* mac80211 keeps queues in its list for a while after their last frame. */
+	for (txq = airsim_first_txq(hw, ac); txq;
+	     txq = ieee80211_next_txq(hw, ac)) {
+		ieee80211_txq_get_depth(txq, &frames, &octets);
+		ieee80211_return_txq(hw, txq, false);
+		if (frames)
+			break;
+	}
+	ieee80211_txq_schedule_end(hw, ac);
+	return frames;
+}
+
 /*
  * Queues that AQL throttles because the driver already has too many of their
  * frames still send their pending MPDUs. So do all queues with a FIFO.

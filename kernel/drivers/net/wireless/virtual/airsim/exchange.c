@@ -113,14 +113,42 @@ static bool airsim_exchange_build(struct airsim_radio *radio, u8 ac, u64 now_ns)
 	       (uplink && airsim_uplink_choose(radio, now_ns, true));
 }
 
+/* Whether an EDCA function has something to send, see airsim_exchange_build(). */
+static bool airsim_exchange_is_due(struct airsim_radio *radio, u8 ac, u64 now_ns)
+{
+	return airsim_has_frame(radio, ac) ||
+	       (ac == IEEE80211_AC_BE && radio->settings.ul_ofdma &&
+		airsim_uplink_trigger_due(radio, now_ns));
+}
+
+/*
+ * A function has gained access together with one of higher priority. If it has
+ * something to send, it behaves as after a collision (10.23.2.4, internal
+ * collision).
+ */
+static void airsim_exchange_outranked(struct airsim_radio *radio, u8 ac,
+				      u64 now_ns)
+{
+	struct airsim_edca *edca = &radio->edca[ac];
+
+	if (airsim_exchange_is_due(radio, ac, now_ns)) {
+		radio->count.internal_collisions++;
+		airsim_edca_failed(edca, airsim_retry_limit(radio),
+				   &airsim_medium.backoff_rnd);
+		return;
+	}
+	edca->pending = false;
+	if (ac == IEEE80211_AC_BE)
+		airsim_uplink_request(radio, now_ns, true);
+}
+
 /**
  * airsim_exchange_begin - a radio has gained access to the medium
  * @radio: the radio; the medium is locked
  * @now_ns: current time
  *
- * The pending function of highest priority transmits. Other functions that have
- * gained access at the same time behave as after a collision (10.23.2.4,
- * internal collision).
+ * The pending function of highest priority that has something to send
+ * transmits.
  */
 void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 {
@@ -156,9 +184,7 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 	winner->backoff = 0;
 	for (i = 0; i < AIRSIM_EDCAS; i++)
 		if (outranked & BIT(i))
-			airsim_edca_failed(&radio->edca[i],
-					   airsim_retry_limit(radio),
-					   &airsim_medium.backoff_rnd);
+			airsim_exchange_outranked(radio, i, now_ns);
 	radio->exchange.txop_end_ns = winner->txop_ns ?
 				      now_ns + winner->txop_ns : 0;
 	radio->exchange.airtime_ns = 0;
