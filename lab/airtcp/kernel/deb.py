@@ -50,9 +50,9 @@ def build(
             f"packages can be built only on x86-64; this machine is {platform.machine()}"
         )
     require_writable(out, "--out")
-    programs.require({**programs.BUILD, **programs.DEB})
     source = find_series_source(source, "a Debian package")
     base = _read_config(config, say)
+    programs.require({**programs.BUILD, **programs.DEB})
     changes = read_changes(POSTED)
     make_dir(out)
     home = make_dir(cache_dir() / "kernel")
