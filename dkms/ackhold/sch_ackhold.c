@@ -371,7 +371,8 @@ static int ackhold_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u64 first_us, now_us;
 	bool has_socket;
 
-	if (unlikely(sch->q.qlen >= READ_ONCE(sch->limit)))
+	/* Held ACKs do not keep other packets out; there are few */
+	if (unlikely(sch->q.qlen - q->stats.holding >= READ_ONCE(sch->limit)))
 		return qdisc_drop(skb, sch, to_free);
 
 	if (!ackhold_read(skb, &key, &seg))

@@ -6,7 +6,7 @@
 Prints one JSON document. The namespace `there` downloads from `here` through `middle`, where netem
 drops data and ACKs, and where data waits, so that ACKs may wait. The qdisc of `there` is removed
 and added again every second. Then, without losses and for each family, it uploads GSO segments
-while it downloads.
+while it downloads, and the qdisc has room for a single packet.
 """
 
 import fcntl
@@ -39,6 +39,8 @@ EXCHANGED, BLOCK = 20_000_000, 2_000_000
 PAUSE_S, UPLOAD_EVERY_S = 0.03, 0.003
 HEAD = struct.Struct("!I?")  # octets to download; also upload?
 CHECKSUM = struct.Struct("!I")  # of what was uploaded
+ADD = "tc qdisc add dev eth0 root ackhold"
+REMOVE = "tc qdisc del dev eth0 root"
 
 
 # dkms/ackhold/ackhold-stats
@@ -189,6 +191,9 @@ def in_both_directions() -> dict[str, int]:
     """Counters of the qdisc for transfers in both directions."""
     run("tc -n middle qdisc del dev here root")
     set_path("change", "0%")
+    run(REMOVE)
+    run("ip link set eth0 txqueuelen 1")
+    run(ADD)
     complete = [transfer(number, EXCHANGED, duplex=True) for number in range(len(SERVERS))]
     return {"complete": sum(complete), "overtaken": overtaken(), **counters()}
 
@@ -199,9 +204,7 @@ def main(transfers: int) -> None:
         multiprocessing.Process(target=serve, args=(family,)).start()
     time.sleep(0.5)
     enter("there")
-    add = "tc qdisc add dev eth0 root ackhold"
-    remove = "tc qdisc del dev eth0 root"
-    run(add)
+    run(ADD)
     results: multiprocessing.Queue[bool] = multiprocessing.Queue()
     workers = [
         multiprocessing.Process(target=work, args=(first, transfers, results))
@@ -217,15 +220,15 @@ def main(transfers: int) -> None:
         longest_us = max(longest_us, found.pop("longest_us"))
         removed_while_holding += found.pop("holding") > 0
         total.update(found)
-        run(remove)
-        run(add)
+        run(REMOVE)
+        run(ADD)
         added += 1
         while not results.empty():
             complete += results.get()
             finished += 1
         Path("progress-of-transfers").write_text(f"{complete} of {finished}\n")
     exchanges = in_both_directions()
-    run(remove)
+    run(REMOVE)
     run("rmmod sch_ackhold")
     found = {"complete": complete, "longest_us": longest_us, "added": added}
     found |= {"removed_while_holding": removed_while_holding}

@@ -96,6 +96,9 @@ def test_transfers_complete_and_no_ack_waits_longer_than_allowed(
     exchanges = found["exchanges"]
     assert exchanges["complete"] == 2, exchanges
     assert exchanges["flushed"] > 0, exchanges
+    # Held ACKs do not fill the queue of one packet; a packet sent from a softirq may find it full.
+    full = exchanges["tc_drops"] - exchanges["replaced"]
+    assert full <= exchanges["tc_packets"] / 100, exchanges
     # Data that overtakes a held ACK would make it old: the peer refuses it, and answers.
     assert exchanges["overtaken"] == 0, exchanges
 
