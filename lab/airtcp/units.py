@@ -41,9 +41,16 @@ def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
         raise ValueError(
             f"{text!r} is not {what}; {meant}write a number and a unit ({allowed}), as in {example}"
         )
-    # Decimal numbers are rounded to the smallest unit: 1.5ms is exactly 1500000 ns.
     # The largest float would be infinite in the smallest unit.
-    return round(min(float(match.group(1)), 1e200) * units[unit])
+    scaled = min(float(match.group(1)), 1e200) * units[unit]
+    if is_fraction(scaled):
+        raise ValueError(f"{text!r} would be rounded; allowed: multiples of 1{list(units)[-1]}")
+    return round(scaled)
+
+
+def is_fraction(value: float) -> bool:
+    """Whether a value is not a whole number, apart from the error of a multiplication."""
+    return abs(value - round(value)) > 1e-3
 
 
 def _closest(unit: str, units: Mapping[str, int]) -> str | None:

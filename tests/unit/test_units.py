@@ -20,9 +20,7 @@ def test_durations(text: str, seconds: float) -> None:
     assert units.parse_duration_s(text) == pytest.approx(seconds, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("text", "bits"), [("240Mbit", 240e6), ("10kbit", 1e4), ("1Gbit", 1e9), ("0.5bit", 0.0)]
-)
+@pytest.mark.parametrize(("text", "bits"), [("240Mbit", 240e6), ("10kbit", 1e4), ("1Gbit", 1e9)])
 def test_rates(text: str, bits: float) -> None:
     assert units.parse_rate_bps(text) == bits
 

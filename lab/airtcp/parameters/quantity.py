@@ -32,6 +32,7 @@ from airtcp.units import (
     format_duration_s,
     format_rate_bps,
     format_size_bytes,
+    is_fraction,
     parse_digits,
     parse_duration_s,
     parse_number,
@@ -127,11 +128,14 @@ def _parse_seconds(text: str) -> float:
 
 
 def _with_unit(text: str, unit: str, what: str, example: str) -> float:
-    """Parse a number with its unit, rounded to a thousandth."""
+    """Parse a number with its unit: a multiple of a thousandth."""
     match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?)\s*" + unit, text.strip())
     if not match:
         raise ValueError(f"{text!r} is not {what}; write a number and {unit}, as in {example}")
-    return round(float(match.group(1)), 3) + 0.0  # not -0.0
+    number = float(match.group(1))
+    if is_fraction(number * 1000):
+        raise ValueError(f"{text!r} would be rounded; allowed: multiples of 0.001{unit}")
+    return round(number, 3) + 0.0  # not -0.0
 
 
 def _write_with_unit(number: float, unit: str) -> str:
@@ -139,7 +143,7 @@ def _write_with_unit(number: float, unit: str) -> str:
 
 
 def parse_distance_m(text: str) -> float:
-    """`12.5m` -> 12.5, rounded to a millimetre."""
+    """`12.5m` -> 12.5: whole millimetres."""
     return _with_unit(text, "m", "a distance", "5m")
 
 
