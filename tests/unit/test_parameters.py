@@ -71,6 +71,7 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({"error_model": "burst", "error_rate": 0.1}, "error_rate", "allowed: 0.0"),
         ({"burst_enter": 0.1}, "burst_enter", "not allowed with error_model fixed"),
         ({"snr": "20dB"}, "snr", "not allowed with error_model fixed; allowed: none"),
+        ({"cca_threshold": "-20dBm"}, "cca_threshold", "with error_model fixed; allowed: -90dBm"),
         ({"walk": "0s=5m"}, "walk", "0ms=5m is not allowed with error_model fixed"),
         (
             {"error_model": "snr", "snr": "20dB", "distance": "5m"},

@@ -26,6 +26,8 @@ source: nobody
 description: For tests.
 parameters:
   sense: -85dBm
+  error_model: snr
+  snr: 20dB
   duration: 20s
 design:
   - idle: [1s, 2s]
@@ -97,8 +99,8 @@ def test_every_line_with_an_earlier_name_is_reported_once(
     )
     warnings = [line.split(": ", 2)[1:] for line in lines]
     assert [(place.rpartition(":")[2], text.split()[0]) for place, text in warnings] == [
-        *(("6", "sense"), ("9", "idle"), ("10", "hand_up"), ("12", "idle"), ("12", "hand_up")),
-        *(("13", "hand_up"), ("20", "idle"), ("22", "hand_up"), ("--set marking=none", "marking")),
+        *(("6", "sense"), ("11", "idle"), ("12", "hand_up"), ("14", "idle"), ("14", "hand_up")),
+        *(("15", "hand_up"), ("22", "idle"), ("24", "hand_up"), ("--set marking=none", "marking")),
     ]
     assert cli.main(["show", "thesis-lan"]) == 0
     assert capsys.readouterr().err == ""

@@ -50,10 +50,10 @@ class Propagation(Place, ErrorModel):
     path_loss_exponent: Annotated[float, fraction(1, 10), Scale(1e3)] = parameter(
         "path_loss_exponent", 3.0, "distance, walk: path loss exponent (2: free space)"
     )
-    cca_threshold_dbm: Annotated[float, level(-120, 0)] = parameter(
+    cca_threshold_dbm: Annotated[float, level(-120, 0), _SNR] = parameter(
         "cca_threshold",
         -90.0,
-        "snr, distance, walk: weaker signals are neither received nor sensed",
+        "error_model snr: weaker signals are neither received nor sensed",
     )
 
 
