@@ -127,6 +127,7 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         ({**CABLES, "mcs": 5}, "mcs", "5 is not allowed with access ethernet; allowed: 7"),
         ({**CABLES, "capture": "air"}, "capture", "air is not allowed with access ethernet"),
         ({"ethernet_rate": "10Mbit"}, "ethernet_rate", "with access wifi; allowed: 1Gbit"),
+        ({"delay": "4s", "return_delay": "5001ms"}, "delay", "allowed: up to 9s together"),
         ({"path": "adsl", "delay": "1ms"}, "delay", "1ms is not allowed with path adsl"),
         ({"router": "cisco881", "router_packet": "9us"}, "router_packet", "with router cisco881"),
         ({"slow_host": "sender"}, "slow_host", "needs host_packet, as in 20us"),

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The wired link between a server and the access points."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from airtcp.parameters.quantity import count, duration, fraction, rate, size
-from airtcp.parameters.section import DefaultTopologyOnly, OnlyWith, Scale, Section, parameter
+from airtcp.parameters.section import (
+    Conflict,
+    DefaultTopologyOnly,
+    OnlyWith,
+    Scale,
+    Section,
+    parameter,
+)
+from airtcp.units import format_duration_s
+
+# Before the transfer, a ping has to be answered within 10 s.
+_MOST_RTT_S = 9.0
 
 
 class Link(Section):
@@ -63,3 +75,12 @@ class Cable(Link):
     return_queue_packets: Annotated[int, count(1, 10**6)] = parameter(
         "return_queue", 100, "return_rate: queue limit in packets"
     )
+
+    def own_conflicts(self) -> Iterator[Conflict]:
+        if self.delay_s + self.return_delay_s > _MOST_RTT_S:
+            back, most = format_duration_s(self.return_delay_s), format_duration_s(_MOST_RTT_S)
+            yield Conflict(
+                "delay",
+                f"{format_duration_s(self.delay_s)} and return_delay {back} are too long for the "
+                f"ping before the transfer; allowed: up to {most} together",
+            )
