@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Standard output and standard error; errors on them must not lose measured results."""
+"""The standard streams; errors of output must not lose measured results."""
 
 import codecs
 import io
@@ -44,6 +44,8 @@ def prepare() -> None:
         except OSError:
             # open() returns the lowest free descriptor, which the next file would get otherwise.
             os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), "utf-8")
     codecs.register_error(_ERRORS, _encode)
     sys.stdout = _text(_Output(1, "w", closefd=False), sys.stdout, os.isatty(1))
     sys.stderr = _text(_Messages(2, "w", closefd=False), sys.stderr, line_buffering=True)

@@ -99,3 +99,9 @@ def test_the_compiled_code_is_kept() -> None:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run([REPOSITORY / "airtcp", "--version"], env=environment, check=True)
     assert code.exists()
+
+
+def test_closed_standard_input_is_empty() -> None:
+    program = "from airtcp import streams; streams.prepare(); import sys; print([*sys.stdin])"
+    command = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-P", "-c", program]
+    assert subprocess.check_output(command, text=True) == "[]\n"
