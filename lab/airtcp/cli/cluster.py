@@ -62,5 +62,5 @@ def _worker(options: argparse.Namespace) -> int:
 
     require_cluster_libraries()
     doctor.require_programs(has_guest=True)
-    jobs = options.jobs or os.cpu_count() or 1
+    jobs = options.jobs or len(os.sched_getaffinity(0))
     clusterservers.worker(options.scheduler, jobs, certificates_of(options))

@@ -103,7 +103,7 @@ class SweepOptions:
     @property
     def processes(self) -> int:
         """Parallel runs on this machine."""
-        return self.jobs or os.cpu_count() or 1
+        return self.jobs or len(os.sched_getaffinity(0))
 
     def machines(self, cases: Sequence[Case]) -> AbstractContextManager["SweepOptions"]:
         return nullcontext(self)
