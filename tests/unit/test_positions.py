@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Positions in a plane: their text, movements between them, and those of a custom topology."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -93,6 +94,20 @@ def test_a_movement_has_a_velocity_in_each_direction() -> None:
         Leg(Position(0, 0), (0, 0), None),
     ]
     assert legs(walk[:1]) == [] == legs(())
+
+
+def test_a_slow_movement_has_parts_that_begin_at_the_right_place() -> None:
+    """At 1.4 mm/s, rounded to 1 mm/s, a station would be 2 m from its place after an hour."""
+    walk = walked("0s=0m/5m,3600s=5m").walk
+    assert walk is not None
+    *parts, last = legs(walk)
+    assert last == Leg(Position(5, 0), (0, 0), None)
+    assert sum(part.seconds or 0 for part in parts) == pytest.approx(3600)
+    for part, following in itertools.pairwise([*parts, last]):
+        assert part.seconds is not None
+        moved_m = [round(each, 3) * part.seconds for each in part.m_per_s]
+        x_m, y_m = map(sum, zip(part.start, moved_m, strict=True))
+        assert Position(x_m, y_m).distance_m(following.start) < 0.15
 
 
 def test_radios_are_placed_and_moved_in_the_plane(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 import itertools
 import math
 import re
+from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, PlainSerializer
@@ -16,6 +17,9 @@ from airtcp.units import format_duration_s, parse_duration_s
 NONE = "none"
 FARTHEST_M = 100_000.0
 FASTEST_M_PER_S = 1000.0
+
+# airsim has velocities in mm/s.
+_MOST_WRONG_M = 0.1
 
 _COORDINATE = r"-?[0-9]+(\.[0-9]+)?\s*m"
 _POSITION = rf"{_COORDINATE}(\s*/\s*{_COORDINATE})?"
@@ -59,11 +63,21 @@ def legs(points: tuple[Point, ...]) -> list[Leg]:
     """The movements of a station, in order, from the start of the transfer; none if it stays."""
     if len(points) < 2:
         return []
-    walked = [
-        Leg(here.position, _velocity_m_per_s(here, there), there.at_s - here.at_s)
-        for here, there in itertools.pairwise(points)
-    ]
+    walked = itertools.chain(*(_walked(here, there) for here, there in itertools.pairwise(points)))
     return [*walked, Leg(points[-1].position, (0.0, 0.0), None)]
+
+
+def _walked(here: Point, there: Point) -> Iterator[Leg]:
+    """The movement from one point to the next, in as many parts as its rounded velocity needs."""
+    velocity_m_per_s = _velocity_m_per_s(here, there)
+    length_s = there.at_s - here.at_s
+    wrong_m = max(abs(each - round(each, 3)) for each in velocity_m_per_s) * length_s
+    parts = max(1, math.ceil(wrong_m / _MOST_WRONG_M))
+    for number in range(parts):
+        after_s = length_s * number / parts
+        moved_m = [each * after_s for each in velocity_m_per_s]
+        start = Position(*map(sum, zip(here.position, moved_m, strict=True)))
+        yield Leg(start, velocity_m_per_s, length_s / parts)
 
 
 def _velocity_m_per_s(here: Point, there: Point) -> tuple[float, float]:
