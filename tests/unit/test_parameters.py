@@ -137,6 +137,16 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
             "host_packet",
             "more than that of 65535 bytes; allowed with host_byte 1ns: up to 66us",
         ),
+        (
+            {"router": "custom", "router_packet": "20us", "router_byte": "7us"},
+            "router_packet",
+            "20us would be rounded; allowed: multiples of router_byte 7us",
+        ),
+        (
+            {"slow_host": "sender", "host_packet": "20us", "host_byte": "100us"},
+            "host_packet",
+            "20us would be rounded; allowed: multiples of host_byte 100us",
+        ),
         ({"ack_filter": "police"}, "ack_filter", "police needs ack_filter_rate, as in 100kbit"),
         (
             {"congestion_control": "bbr2", "bbr_probe_up_gain": 640},

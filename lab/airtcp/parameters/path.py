@@ -11,9 +11,12 @@ from airtcp.parameters.section import (
     Section,
     parameter,
 )
+from airtcp.units import format_duration_s
 
 # Limit of a packet's cost in bytes in the token bucket of a processor.
 _MOST_BYTES_OF_A_PACKET = 65535
+# How exact that is, relatively.
+_EXACT = 0.01
 
 _ROUTER = OnlyWith("router", "custom")
 _SLOW_HOST = OnlyWith("slow_host", "sender", "receiver")
@@ -94,6 +97,12 @@ class Path(SlowHost, Router, Access, LinkPreset):
             ("router_packet", self.router_packet_s, "router_byte", self.router_byte_s),
             ("host_packet", self.host_packet_s, "host_byte", self.host_byte_s),
         ):
+            if abs(packet_s - round(packet_s / byte_s) * byte_s) > _EXACT * packet_s:
+                yield Conflict(
+                    packet,
+                    f"{format_duration_s(packet_s)} would be rounded; allowed: multiples of "
+                    f"{byte} {format_duration_s(byte_s)}",
+                )
             if packet_s > (most_s := _MOST_BYTES_OF_A_PACKET * byte_s):
                 yield Conflict(
                     packet,
