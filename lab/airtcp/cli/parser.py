@@ -75,6 +75,8 @@ class _Parser(argparse.ArgumentParser):
             options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
             close = suggest.nearest(options[0], known) if options else None
             meant = f"; did you mean {close!r}?" if close else ""
+            if "--" not in words and any(action.dest == "argv" for action in self._actions):
+                meant = "; write -- before the command"
             self.error(f"unrecognized arguments: {' '.join(map(_restored, unknown))}{meant}")
         return parsed, unknown
 
