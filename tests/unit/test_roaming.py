@@ -126,6 +126,12 @@ def test_roaming_needs_another_access_point(tmp_path: Path) -> None:
         built(tmp_path, (alone, ""), ("access_point: ap2", "access_point: ap1"), (schedule, ""))
 
 
+def test_a_flow_to_an_unknown_host_is_reported_beside_roaming(tmp_path: Path) -> None:
+    message = r"small\.yaml:\d+: flows\[0\]\.to: unknown host 'phon'; did you mean 'phone'"
+    with pytest.raises(InputError, match=message):
+        built(tmp_path, ("to: phone", "to: phon"))
+
+
 def test_the_schedule_cannot_choose_the_access_point(tmp_path: Path) -> None:
     message = r"schedule\[0\]\.set\.access_point: phone chooses its access point by roam_below"
     with pytest.raises(InputError, match=message):

@@ -416,7 +416,8 @@ def _joins(
     if ("multicast" in station.ack_filter) != ("multicast" in new.ack_filter):
         yield "ack_filter multicast: give it to the access points and all of their stations"
     yield from _rates(joined, new, station)
-    for flow in network.flows:
+    # A flow to an unknown host is reported later.
+    for flow in (flow for flow in network.flows if flow.receiver in topology.names):
         # ACKs are filtered at the access point of the receiver, or of the sender if it has none.
         filtering = flow.receiver if flow.receiver in topology.stations else flow.sender
         receiver = network.of_node(flow.receiver, parameters)
