@@ -58,6 +58,11 @@ def test_station_on_a_cable_inherits_nothing_of_the_radio(tmp_path: Path) -> Non
     ("old", "new", "message"),
     [
         ("    ap: {}\n", "    {}\n", "9: topology.access_points: 0 given; allowed: 1 to 16"),
+        (
+            "near: {}",
+            "near: {ack_filter: police, ack_filter_rate: 1Mbit, ack_filter_stations: first}",
+            "8: topology.servers.near.ack_filter_stations: not a parameter of servers",
+        ),
         ("    near: {}\n", nodes(17, "{}"), "7: topology.servers: 17 given; allowed: 0 to 16"),
         (
             "    phone: {access_point: ap}\n",

@@ -89,11 +89,6 @@ class Stage(Section):
         "police: what it limits: bare ACKs; or all packets to the sender of the data, where no "
         "other packet passes",
     )
-    ack_filter_stations: Annotated[
-        Literal["all", "first"], _POLICE_OR_SHAPE, DefaultTopologyOnly()
-    ] = parameter(
-        "ack_filter_stations", "all", "police, shape: stations whose connections are filtered"
-    )
     ack_hold: Annotated[int, count(2, 65535), _HOLD] = parameter(
         "ack_hold", 8, "hold: number of ACKs that are replaced by the newest of them"
     )
@@ -105,7 +100,17 @@ class Stage(Section):
     )
 
 
-class AckFilter(Stage, Radio, Workload, Path, Cable):
+class FilteredStations(Section):
+    """Which stations stages are for, where they are not parameters of nodes."""
+
+    ack_filter_stations: Annotated[
+        Literal["all", "first"], _POLICE_OR_SHAPE, DefaultTopologyOnly()
+    ] = parameter(
+        "ack_filter_stations", "all", "police, shape: stations whose connections are filtered"
+    )
+
+
+class AckFilter(FilteredStations, Stage, Radio, Workload, Path, Cable):
     """Stages, with the sections of the path that they depend on."""
 
     def own_conflicts(self) -> Iterator[Conflict]:
