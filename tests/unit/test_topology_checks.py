@@ -63,6 +63,7 @@ def test_station_on_a_cable_inherits_nothing_of_the_radio(tmp_path: Path) -> Non
             "near: {ack_filter: police, ack_filter_rate: 1Mbit, ack_filter_stations: first}",
             "8: topology.servers.near.ack_filter_stations: not a parameter of servers",
         ),
+        ("near: {}", "near:", "'' is not a mapping; write `key: value` lines below it, or {}"),
         ("    near: {}\n", nodes(17, "{}"), "7: topology.servers: 17 given; allowed: 0 to 16"),
         (
             "    phone: {access_point: ap}\n",

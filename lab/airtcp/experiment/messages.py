@@ -38,7 +38,7 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "too_long":
         return "{actual_length} values given; allowed: at most {max_length}".format(**error["ctx"])
     if error["type"] in ("dict_type", "model_type"):
-        return f"{error['input']!r} is not a mapping; write `key: value` lines below it"
+        return f"{error['input']!r} is not a mapping; write `key: value` lines below it, or {{}}"
     if error["type"] == "string_type":
         return f"{error['input']!r} is not text; write one value"
     if error["type"] == "value_error":
