@@ -113,7 +113,11 @@ def test_a_program_that_never_waits_ends_by_time_of_the_host(
     ("served", "command", "error"),
     [
         ("echo cannot listen >&2; exit 4", "sleep 1", "server-command: exit code 4: cannot listen"),
-        ("true", "sleep 1", "server-command: exit code 0"),
+        (
+            "true",
+            "sleep 1",
+            "server-command: exit code 0, before the command began; it must stay in the foreground",
+        ),
         ("sleep 2; echo lost >&2; exit 4", "sleep 3", "server-command: exit code 4: lost"),
         ("sleep 2; kill -9 $$", "sleep 3; exit 1", "server-command: ended by signal 9 (Killed)"),
         ("sleep 2", "sleep 3", None),

@@ -197,7 +197,11 @@ def failure(directory: Path, *console: str, status: Status = "failed") -> str:
             ("command-b: exit code 3", "command-a: exit code 4", CLIENT),
             "command-b: exit code 3",
         ),
-        (("server-command-a: exit code 0", EARLY), "server-command-a: exit code 0: GET /"),
+        (
+            ("server-command-a: exit code 0", EARLY),
+            "server-command-a: exit code 0, before the command began; it must stay in the "
+            "foreground: GET /",
+        ),
         (("server-command-a: exit code 0", f"{FAILURE}ls"), "ls"),
     ],
 )

@@ -306,6 +306,7 @@ def _unfinished(flows: Sequence[Flow], run_dir: Path) -> str:
 
 _OF_USER = re.compile(r"(server-)?command[\w-]*: ")
 _SUCCESS = ": exit code 0"
+_TOO_EARLY = ", before the command began; it must stay in the foreground"
 _NOT_IN_TMP = re.compile(r"/tmp/.*(No such file|not found)", re.I)
 
 
@@ -320,8 +321,9 @@ def _failed_command(lines: Sequence[str], run_dir: Path, early: bool = False) ->
         return ""
     path = run_dir / f"{failed[0].partition(':')[0]}.err"
     said = path.read_text(errors="replace").strip() if path.is_file() else ""
+    ended = failed[0] + (_TOO_EARLY if failed[0].endswith(_SUCCESS) else "")
     if not said:
-        return failed[0]
+        return ended
     last = said.splitlines()[-1]
     hint = "; the guest has its own /tmp" if _NOT_IN_TMP.search(last) else ""
-    return f"{failed[0]}: {last}{hint}"
+    return f"{ended}: {last}{hint}"
