@@ -126,11 +126,13 @@ def test_bars_have_the_base_and_label_of_their_group() -> None:
         y=floats([0]),
         colour="air-idle",
     )
-    found = documented([bars], y=ROWS)
+    found = documented([bars], x=Axis("share", "%"), y=ROWS)
     [trace] = found["data"]
     assert (trace["x"], trace["base"], trace["orientation"]) == ([40], [60], "h")
     assert trace["name"] == "idle, aad"
-    assert trace["customdata"] == [(" ± 2.5", "delay &lt;0 ms&gt;")]
+    # Plotly's x is where the bar ends: 100.
+    assert trace["customdata"] == [("40 ± 2.5", "delay &lt;0 ms&gt;")]
+    assert "<br>share: %{customdata[0]} %<br>" in trace["hovertemplate"]
     assert trace["error_x"]["color"] == "#1b1f24"
     assert found["layout"]["yaxis"]["ticktext"] == ["delay<br>&lt;0 ms&gt;", "other"]
     assert found["layout"]["yaxis"]["fixedrange"]

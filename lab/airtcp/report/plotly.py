@@ -33,6 +33,7 @@ from airtcp.report.figure import (
 from airtcp.report.formats import rounded
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
+from airtcp.report.table import texts
 from airtcp.statistics import part_below
 
 _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
@@ -296,15 +297,19 @@ def _intervals(values: Values, colour: str, width: int) -> Trace:
 
 
 def _hover(mark: Valued, panel: Panel) -> Trace:
-    """The tooltip of a point; customdata has everything except its values."""
-    asides = _asides(mark.values, panel)
+    """The tooltip of a point; customdata has everything except its values.
+
+    It also has the length of a bar, of which Plotly knows only where the bar ends.
+    """
+    asides = _asides(mark, panel)
     lines = [f"<b>{html.escape(mark.name)}</b>"] if mark.name else []
     for number, (letter, axis) in enumerate((("x", panel.x), ("y", panel.y))):
         aside = f"%{{customdata[{number}]}}" if asides else ""
         if axis.ticks:
             lines.append(aside)
             continue
-        value = f"%{{{letter}:.4~r}}{aside}" + (f" {html.escape(axis.unit)}" if axis.unit else "")
+        value = aside if _is_length(mark, letter) else f"%{{{letter}:.4~r}}{aside}"
+        value += f" {html.escape(axis.unit)}" if axis.unit else ""
         lines.append(f"{html.escape(axis.name)}: {value}" if axis.name else value)
     if mark.values.notes:
         lines.append("%{customdata[2]}")
@@ -312,18 +317,23 @@ def _hover(mark: Valued, panel: Panel) -> Trace:
     return hover | ({"customdata": asides} if asides else {})
 
 
-def _asides(values: Values, panel: Panel) -> list[tuple[str, ...]]:
+def _is_length(mark: Valued, letter: str) -> bool:
+    return letter == "x" and isinstance(mark, Bars)
+
+
+def _asides(mark: Valued, panel: Panel) -> list[tuple[str, ...]]:
     """For each point: for x and y, the interval or the label of a tick, and then its note."""
+    values = mark.values
     columns = []
-    for axis, numbers, half in (
-        (panel.x, values.x, values.x_half),
-        (panel.y, values.y, values.y_half),
+    for letter, axis, numbers, halves in (
+        ("x", panel.x, values.x, values.x_half),
+        ("y", panel.y, values.y, values.y_half),
     ):
-        if axis.ticks:
-            columns.append([html.escape(axis.label_at(float(value))) for value in numbers])
+        if axis.ticks or _is_length(mark, letter):
+            columns.append([html.escape(text) for text in texts(axis, numbers, halves)])
         else:
             columns.append(
-                ["" if math.isnan(value) else f" ± {rounded(value, 3)}" for value in half]
+                ["" if math.isnan(half) else f" ± {rounded(half, 3)}" for half in halves]
             )
     if values.notes:
         columns.append([html.escape(note) for note in values.notes])

@@ -66,11 +66,11 @@ def _column(panel: Panel, mark: Valued, letter: str, step: int) -> list[str]:
     """The texts of every nth value; step: n."""
     values = mark.values
     if letter == "x":
-        return _texts(panel.x, values.x[::step], values.x_half[::step])
-    return _texts(panel.y, values.y[::step], values.y_half[::step])
+        return texts(panel.x, values.x[::step], values.x_half[::step])
+    return texts(panel.y, values.y[::step], values.y_half[::step])
 
 
-def _texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
+def texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
     """Each value with the half width of its interval, or its label."""
     if axis.ticks:
         return [axis.label_at(float(value)) for value in values]
