@@ -20,6 +20,7 @@ from types import ModuleType
 from urllib.parse import quote, urlencode
 
 import pytest
+from fake_air import records, write_air
 from fake_sweep import write_sweep
 from small_report import write_results
 from waiting import wait_until
@@ -160,6 +161,16 @@ def test_a_run_has_metrics_parameters_figures_and_files(server: Server) -> None:
     assert f"/{server.token}/{name}" in body
     status, text, headers = request(server, name)
     assert status == 200 and "ttl=64" in text and headers["Content-Type"].startswith("text/plain")
+
+
+def test_a_time_after_the_end_of_the_capture_has_a_way_back(tmp_path: Path) -> None:
+    write_results(tmp_path / "full")
+    write_air(tmp_path / "full" / "runs" / "aad_0ms" / "seed-1", records())
+    given = {"sweep": "full", "run": "aad_0ms/seed-1", "at": "99"}
+    body = pages.page(Sweeps(tmp_path), "", "run", given).body.decode()
+    assert "contains 60.0 ms" in body
+    assert 'name="at" inputmode="numeric" pattern="[0-9]+" size="8" value="99"' in body
+    assert "&amp;at=49" in body
 
 
 def test_a_run_whose_files_were_removed_has_metrics(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def _run(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
         files=sorted(path.name for path in run.directory.glob("*") if path.is_file()),
         figures=[(plot, svg.draw(plot).svg) for plot in plots],
         notes=notes,
-        at=_start_ms(plots),
+        at=_start_ms(plots, at_ms),
         step=_TIMELINE_STEP_MS,
     )
 
@@ -185,10 +185,10 @@ def _plots(results: Results, run: Run, at_ms: int | None) -> tuple[list[Plot], l
     return [*plots, *timelines], [*notes, *left_out]
 
 
-def _start_ms(plots: Sequence[Plot]) -> int | None:
-    """Where the timeline starts, if there is one."""
+def _start_ms(plots: Sequence[Plot], wanted_ms: int | None) -> int | None:
+    """Where the timeline starts; the wanted start if there is none, as after the capture's end."""
     pictures = [plot.figure for plot in plots if plot.figure.is_picture]
-    return round(pictures[0].panels[0].x.limits[0]) if pictures else None
+    return round(pictures[0].panels[0].x.limits[0]) if pictures else wanted_ms
 
 
 def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
