@@ -192,3 +192,16 @@ def test_sample_of_the_documentation_is_the_file() -> None:
     text = (root / "samples" / "fetch.yaml").read_text().partition("\n")[2]
     page = (root / "docs" / "how-to" / "own-program.md").read_text()
     assert f"```yaml\n{text}```" in page
+
+
+@pytest.mark.usefixtures("lab_kernel", "tools")
+def test_a_node_may_have_the_name_of_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "named.yaml"
+    path.write_text(
+        "name: named\ntitle: A station with the name of a program\n"
+        "topology: {servers: {srv: {}}, access_points: {ap: {}}, "
+        "stations: {node: {access_point: ap}}}\n"
+        "flows: [{from: srv, to: node}]\n"
+    )
+    done = airtcp("exec", str(path), "node", "--", "echo", "inside")
+    assert (done.returncode, done.stdout) == (0, "inside\n")

@@ -18,7 +18,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.paths import RUN_DIR_IN_GUEST
+from airtcp.paths import GUEST_DIR, RUN_DIR_IN_GUEST
 from airtcp.steps import network
 from airtcp.testbed.build import testbed_of
 from airtcp.testbed.model import Node, Testbed
@@ -38,7 +38,7 @@ for node in {nodes}; do
 	cat >/tmp/bin/$node <<END
 #!/bin/sh
 [ \\$# -gt 0 ] || set -- env PS1='$node# ' sh -i
-exec node $node "\\$@"
+exec {enter} $node "\\$@"
 END
 done
 for program in {programs}; do
@@ -72,7 +72,9 @@ def _nodes(testbed: Testbed) -> list[Node]:
 def _network(testbed: Testbed) -> str:
     """The script that builds the network and has a command for each node."""
     nodes = " ".join(node.name for node in _nodes(testbed))
-    commands = _NODES.format(nodes=nodes, programs=" ".join(programs.GUEST), loader=_LOADER)
+    commands = _NODES.format(
+        nodes=nodes, enter=f"{GUEST_DIR}/node", programs=" ".join(programs.GUEST), loader=_LOADER
+    )
     return f"{shell.render(network.plan(testbed))}\n{commands}"
 
 
