@@ -2,6 +2,7 @@
 """The metrics of the run that fake_run writes, against values computed by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -323,13 +324,16 @@ def test_stations_are_added_and_their_samples_pooled(tmp_path: Path) -> None:
         run / "tcp-station.csv",
         [*arriving(*ends, [100] * 4), tcp_row("close", 5000, *ends, **received)],
     )
-    metrics = compute(run, Parameters().replace({"stations": 2, "duration": "4s"}))
+    built = testbed(Parameters().replace({"stations": 2, "duration": "4s"}))
+    metrics = run_metrics.compute(run, built)
     assert metrics["goodput_mbps"] == pytest.approx(160)
     assert metrics["goodput_jain"] == pytest.approx(160**2 / (2 * (100**2 + 60**2)))
     assert (metrics["retransmits"], metrics["data_segments"]) == (15, 1600)
     assert metrics["acks_per_segment"] == pytest.approx(750 / 1585)
     assert metrics["tcp_rtt_ms_p50"] == pytest.approx(25)  # of 10, 20, 30, 40
     assert metrics["cwnd_segments_mean"] == pytest.approx(33)  # of 10, 20, 30, 40, 65
+    one = replace(built, flows=(built.flows[0], replace(built.flows[1], station="")))
+    assert run_metrics.compute(run, one)["goodput_jain"] is None
 
 
 def test_every_metric_of_both_directions(tmp_path: Path) -> None:

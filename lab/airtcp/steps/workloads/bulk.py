@@ -166,7 +166,8 @@ def _goodput_together(
             first = numpy.cumsum([0, *connections[:-1]])
             goodputs_mbps[of_tcp] = numpy.add.reduceat(flows_mbps, first)
     values |= _goodputs(flows, goodputs_mbps)
-    stations = list(dict.fromkeys(flow.station for flow in flows))
+    # Flows between servers have no station.
+    stations = list(dict.fromkeys(flow.station for flow in flows if flow.station))
     if len(stations) > 1:
         of_stations = [[flow.station == station for flow in flows] for station in stations]
         values["goodput_jain"] = jain(
