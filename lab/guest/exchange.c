@@ -52,6 +52,7 @@
 /* iperf3's port, the default of tcpwatch. */
 #define PORT		5201
 #define MAX_BYTES	(1L << 30)
+#define MAX_BUFFER	(1L << 24)
 #define MAX_COUNT	1000000
 /* browse and host: size of an object, pause, connections per page. */
 #define MAX_OBJECT	(1L << 24)
@@ -105,18 +106,19 @@ static uint16_t local_port(int fd)
 	return ntohs(here.sin_port);
 }
 
-/* In one call, like an application that has the whole message. */
+/* In one call, like an application that has the whole message. One of more than
+ * MAX_BUFFER repeats it: the guest may not have the memory for all of it.
+ */
 static void send_message(int fd, const char *message, long bytes)
 {
-	long sent = 0;
-
-	while (sent < bytes) {
-		ssize_t done = send(fd, message + sent, bytes - sent,
-				    MSG_NOSIGNAL);
+	while (bytes) {
+		bool more = bytes > MAX_BUFFER;
+		ssize_t done = send(fd, message, more ? MAX_BUFFER : bytes,
+				    MSG_NOSIGNAL | (more ? MSG_MORE : 0));
 
 		if (done < 0)
 			fail("sending");
-		sent += done;
+		bytes -= done;
 	}
 }
 
@@ -154,7 +156,7 @@ static bool receive_message(int fd, long bytes)
 
 static char *message_of(long bytes)
 {
-	char *message = calloc(1, bytes);
+	char *message = calloc(1, bytes < MAX_BUFFER ? bytes : MAX_BUFFER);
 
 	if (!message)
 		fail("allocating a message");

@@ -114,6 +114,12 @@ def test_time_of_a_file_is_from_the_syn_to_its_last_byte(measure: Measure, tmp_p
         assert 0 <= end_ns - data[-1].time_ns < _SYSTEM_CALLS_NS
 
 
+def test_a_file_may_be_larger_than_the_memory_of_the_guest(measure: Measure) -> None:
+    result = measure("workload=transfer", "transfers=1", "transfer_size=600MB")
+    assert result.error is None
+    assert result.values["completion_time_ms_mean"] > 600e6 * 8 / 300e6 * 1e3  # 300 Mbit/s
+
+
 @pytest.mark.parametrize("settings", [MESSAGES, FILES])
 def test_the_same_seed_gives_the_same_bytes(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path, settings: tuple[str, ...]
