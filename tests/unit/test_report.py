@@ -7,6 +7,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from airtcp.files import capture
 from airtcp.kernel.policies import names
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
-from airtcp.report import inside, model, palette, series, write_report, writer
+from airtcp.report import inside, model, page, palette, series, write_report, writer
 from airtcp.report.figure import Line, Text
 from airtcp.testbed.default import testbed
 
@@ -166,6 +167,15 @@ def test_table_has_measured_interval_published_ratio_and_gain(report: str) -> No
 def test_summary_has_the_range_of_gains(report: str) -> None:
     assert "8 runs: 2 conditions, 2 ACK policies (default, aad), 2 seeds each" in report
     assert f"from {MINUS}5.0% (delay 50 ms) to +10.0% (delay 0 ms)" in report
+
+
+def test_summary_has_the_least_and_the_most_seeds_of_a_case(tmp_path: Path) -> None:
+    results = model.load(write_results(tmp_path))
+    [condition] = results.conditions
+    first, *others = condition.policies
+    shorter = replace(condition, policies=[replace(first, runs=first.runs[:1]), *others])
+    [text, _] = page.summary(replace(results, conditions=[shorter]))
+    assert text.startswith("3 runs: 1 condition, ") and ", 1 to 2 seeds each" in text
 
 
 def test_page_starts_with_the_finding_and_its_figure(report: str) -> None:

@@ -161,19 +161,24 @@ def _table(results: Results, headline: Headline, having: Results) -> HeadlineTab
 def summary(results: Results) -> list[str]:
     """What was measured, in sentences generated from the data."""
     runs = results.runs
-    seeds = sorted({run.seed for run in runs})
     durations = dict.fromkeys(readable(run.parameters["duration"]) for run in runs if is_bulk(run))
     transfers = f", transfers of {' and '.join(durations)}" if durations else ""
     total = _added(results.runs)
     return [
         f"{counted(len(runs), 'run')}: {counted(len(results.conditions), 'condition')}, "
         f"{counted(len(results.policies), 'ACK policy', 'ACK policies')} "
-        f"({', '.join(results.policies)}), {counted(len(seeds), 'seed')} each"
+        f"({', '.join(results.policies)}), {_seeds_each(results.cases)}"
         f"{transfers}.",
         _on_hosts(runs)
         or f"{number(total['virtual_s'])} s of virtual time took {number(total['wall_s'])} s of "
         f"wall time, added up over runs.",
     ]
+
+
+def _seeds_each(cases: Sequence[Measured]) -> str:
+    """The numbers of seeds of the cases, which differ after failed runs and Ctrl-C."""
+    least, most = min(len(case.runs) for case in cases), max(len(case.runs) for case in cases)
+    return f"{f'{least} to ' if least < most else ''}{counted(most, 'seed')} each"
 
 
 def _on_hosts(runs: Sequence[Run]) -> str:
