@@ -33,7 +33,7 @@ def results(
     """The results of the scripts, of dctcp.pkt for each policy."""
     run_dir = tmp_path_factory.mktemp("backlog")
     copy_interpreter(run_dir)
-    scripts = {"auto": (SCRIPTS / "auto.pkt").read_text()}
+    scripts = {name: (SCRIPTS / f"{name}.pkt").read_text() for name in ("auto", "count-tun")}
     dctcp = (SCRIPTS / "dctcp.pkt").read_text()
     scripts |= {f"dctcp {name}": dctcp.replace("=POLICY", f"={name}") for name in POLICIES}
     for name, script in scripts.items():
@@ -52,6 +52,12 @@ def test_auto_acknowledges_a_backlog_once(results: dict[str, Any]) -> None:
     sent = results["auto"]["sent"]
     acked = [int(number) for line in sent for number in re.findall(r" ack (\d+)", line)]
     assert acked[-2:] == [3018001, 3088001], results["auto"]["problem"]
+
+
+def test_segments_of_merged_packets_are_counted(results: dict[str, Any]) -> None:
+    """If they were not, the bound would send the ACK 2 ms after the socket is released."""
+    last = results["count-tun"]["sent"][-1]
+    assert " ack 24001 " in last and float(last.split()[0]) < 25, last
 
 
 def test_a_fault_of_a_policy_is_reported_with_its_function(

@@ -46,17 +46,18 @@ static inline const char *tcp_ackpol_name(const struct tcp_ackpol_ops *ops)
 }
 
 /* Number of segments in a packet whose headers have been removed. Hypervisors
- * (virtio, tun, xen) pass on several as one packet, with their size only.
+ * (virtio, tun, xen) pass on several as one packet, with their size only; if the
+ * backlog merges such packets, it counts each as one segment.
  */
 static inline u32 tcp_ackpol_skb_segs(const struct sk_buff *skb)
 {
 	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+	u32 segs = max_t(u32, shinfo->gso_segs, 1);
 
-	if (shinfo->gso_segs)
-		return shinfo->gso_segs;
-	if (shinfo->gso_size && skb->len)
-		return DIV_ROUND_UP(skb->len, shinfo->gso_size);
-	return 1;
+	if (!shinfo->gso_size)
+		return segs;
+
+	return max_t(u32, segs, DIV_ROUND_UP(skb->len, shinfo->gso_size));
 }
 
 /* Ensure that a timer of a socket fires no later than @expires.

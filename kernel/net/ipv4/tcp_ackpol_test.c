@@ -125,6 +125,8 @@ static void test_segments_without_their_number_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, segs_of(test, 1449, 1448, 0), 2);
 	KUNIT_EXPECT_EQ(test, segs_of(test, 4344, 1448, 0), 3);
 	KUNIT_EXPECT_EQ(test, segs_of(test, 0, 1448, 0), 1);
+	/* Two packets of four segments, merged in the backlog */
+	KUNIT_EXPECT_EQ(test, segs_of(test, 8000, 1000, 2), 8);
 }
 
 static struct kunit_case tcp_ackpol_cases[] = {
