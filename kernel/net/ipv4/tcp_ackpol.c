@@ -213,6 +213,15 @@ void __tcp_ackpol_ack_sent(struct sock *sk)
 	ap->settled = false;
 }
 
+/* Has the last segment repeated data in part, which no ACK has reported yet? The
+ * next segment would remove the D-SACK (RFC 2883).
+ */
+static bool tcp_ackpol_owes_dsack(const struct tcp_sock *tp)
+{
+	return tp->rx_opt.dsack &&
+	       !before(tp->duplicate_sack[0].end_seq, tp->rcv_wup);
+}
+
 /* Would the sender run out of window if this ACK were delayed?
  *
  * Once half of the advertised window is used, send an ACK if it can offer at
@@ -237,6 +246,9 @@ static bool tcp_ackpol_window_runs_out(struct sock *sk)
 static enum tcp_ackpol_reason tcp_ackpol_immediate(struct sock *sk,
 						   bool quickack)
 {
+	if (tcp_ackpol_owes_dsack(tcp_sk(sk)))
+		return TCP_ACKPOL_NOW;
+
 	if (inet_csk(sk)->icsk_ack.pending & ICSK_ACK_NOW)
 		return TCP_ACKPOL_NOW;
 
