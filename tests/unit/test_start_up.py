@@ -105,3 +105,17 @@ def test_closed_standard_input_is_empty() -> None:
     program = "from airtcp import streams; streams.prepare(); import sys; print([*sys.stdin])"
     command = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-P", "-c", program]
     assert subprocess.check_output(command, text=True) == "[]\n"
+
+
+def test_an_interrupt_does_not_reach_the_import_of_duckdb(tmp_path: Path) -> None:
+    """DuckDB would print a traceback of its own."""
+    (tmp_path / "duckdb.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('imported', flush=True)\n"
+    )
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from airtcp import __main__; "
+    command = [sys.executable, "-P", "-c", f"{program}sys.exit(__main__.start())"]
+    done = subprocess.run(
+        [*command, "results", "compare", "A", "B"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (130, "imported\n")
+    assert done.stderr == "airtcp: interrupted\n"

@@ -13,10 +13,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-import duckdb
 import pyarrow
 import pyarrow.compute
 
+from airtcp import interrupts
 from airtcp.errors import InputError
 from airtcp.experiment.casenames import case_name
 from airtcp.experiment.experiment import KERNEL_FACTOR
@@ -29,6 +29,9 @@ from airtcp.results.record import RUNS, FlowRecord
 from airtcp.results.table import aligned
 from airtcp.statistics import paired_ratio, summarize
 from airtcp.steps.workloads import headline_of
+
+with interrupts.held():  # an interrupted import prints a traceback of its own
+    import duckdb
 
 Form = Literal["table", "csv", "json"]
 
