@@ -153,6 +153,12 @@ def test_filled_steps_are_bars_with_an_outline_without_tooltips() -> None:
     assert outline["hoverinfo"] == "skip"
 
 
+@pytest.mark.parametrize(("high", "step"), [(90, "D2"), (100, 1)])
+def test_a_short_logarithmic_axis_has_ticks_at_2_and_5(high: float, step: object) -> None:
+    found = documented([line()], y=Axis("time", "ms", (1, high), scale="log"))
+    assert found["layout"]["yaxis"]["dtick"] == step
+
+
 def test_strokes_on_a_logarithmic_axis_are_bars() -> None:
     strokes = Strokes(x=floats([1, 2]), low=0.01, high=floats([0.1, 1]), colour="tint0", width=1)
     found = documented([strokes], y=Axis("time", "ms", (0.01, 10), scale="log"))

@@ -34,6 +34,7 @@ from airtcp.report.formats import rounded
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 from airtcp.report.table import texts
+from airtcp.report.ticks import LEAST_DECADES
 from airtcp.statistics import part_below
 
 _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
@@ -101,7 +102,7 @@ def _axis(axis: Axis, matches: str) -> dict[str, Any]:
         "automargin": True,
     }
     if is_log:
-        described["dtick"] = 1
+        described["dtick"] = "D2" if limits[1] - limits[0] < LEAST_DECADES else 1
     if axis.ticks:
         described |= {
             "tickvals": [tick.at for tick in axis.ticks],

@@ -8,7 +8,8 @@ from airtcp.report.figure import Axis, Tick
 
 _MOST = 9
 _STEPS = (1, 2, 2.5, 5, 10)
-_LEAST_DECADES = 1.5  # axes with fewer decades also have ticks at 2 and 5
+LEAST_DECADES = 2.0
+"""Logarithmic axes with fewer, which may have one power of ten, have ticks at 2 and 5."""
 
 
 def ticks(axis: Axis, room: float) -> Sequence[Tick]:
@@ -42,7 +43,7 @@ def _text(value: float, decimals: int) -> str:
 
 
 def _of_decades(low: float, high: float) -> Iterator[float]:
-    factors = (1, 2, 5) if math.log10(high / low) < _LEAST_DECADES else (1,)
+    factors = (1, 2, 5) if math.log10(high / low) < LEAST_DECADES else (1,)
     for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
         for factor in factors:
             value = factor * 10.0**exponent
