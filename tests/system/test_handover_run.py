@@ -29,11 +29,11 @@ def test_a_download_continues_at_the_new_access_point(
     assert len(mbps) == 10
     assert min(mbps) == mbps[5] > 10  # of the six seconds without a handover
     assert min(mbps[1], mbps[8]) > 1.2 * max(mbps[4], mbps[6])
-    [best_effort, *_] = (directory / "queues-ap2-phone.txt").read_text().splitlines()[1:]
+    [best_effort, *_] = (directory / "queues-ap2.phone.txt").read_text().splitlines()[1:]
     sent_bytes = int(best_effort.split()[9])
     print(f"ap2 sent {sent_bytes} bytes")
     assert 0.9 < sent_bytes / (sum(mbps[5:]) / 8 * 1e6) < 1.2
-    assert not (directory / "queues-ap1-phone.txt").exists()
+    assert not (directory / "queues-ap1.phone.txt").exists()
 
 
 RETURNING = """\

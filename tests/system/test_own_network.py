@@ -111,7 +111,7 @@ def test_every_flow_starts_and_ends_as_configured(run: Runs) -> None:
 def test_queues_of_mac80211_are_recorded_for_every_link(run: Runs) -> None:
     case, _, out_dir = run("36", "first")
     directory = run_directory(out_dir, case, 1)
-    links = {"ap1-laptop": 1000, "ap2-phone": 1000, "laptop": 100, "phone": 100, "tablet": 100}
+    links = {"ap1.laptop": 1000, "ap2.phone": 1000, "laptop": 100, "phone": 100, "tablet": 100}
     for link, min_packets in links.items():
         head, *rows = (directory / f"queues-{link}.txt").read_text().splitlines()
         column = head.split().index("tx-packets")

@@ -37,7 +37,7 @@ def test_a_station_joins_the_stronger_access_point(
     print(joined, [round(each) for each in mbps])
     assert 5.5 < float(joined[1][0]) - float(joined[0][0]) < 9
     assert min(mbps[5:8]) < 0.5 * min(mbps[1], mbps[9])
-    assert (first / "queues-ap2-phone.txt").exists()
+    assert (first / "queues-ap2.phone.txt").exists()
     for name in ("air.pcapng", "wpa_supplicant-phone.log"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
 

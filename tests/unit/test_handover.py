@@ -91,9 +91,20 @@ def test_a_rate_that_changed_elsewhere_is_used_after_the_return(tmp_path: Path) 
     links = re.findall(r"link set (\d 4) .*rate_mcs (\d)", scheduled(testbed))
     assert links == [("0 4", "2"), ("1 4", "2"), ("1 4", "7"), ("0 4", "7")]
     assert [queue.file for queue in testbed.queues][2:] == [
-        "queues-ap1-phone.txt",
+        "queues-ap1.phone.txt",
         "queues-phone.txt",
     ]
+
+
+def test_stations_have_files_of_their_own(tmp_path: Path) -> None:
+    alike = built(
+        tmp_path,
+        ("    phone: {access_point: ap1", "    ap1-laptop: {access_point: ap1"),
+        ("to: phone}", "to: ap1-laptop}"),
+        *[(f"node: phone, set: {each}", f"node: ap1-laptop, set: {each}") for each in ("{a", "{m")],
+    )
+    files = [queue.file for queue in alike.queues]
+    assert len(files) == len(set(files)) == 4
 
 
 def test_a_handover_may_be_the_only_event(tmp_path: Path) -> None:
@@ -126,7 +137,7 @@ def test_access_points_have_positions_and_radios(tmp_path: Path) -> None:
         ("phone", (0, 0)),
     ]
     assert [queue.file for queue in testbed.queues][2:] == [
-        "queues-ap2-phone.txt",
+        "queues-ap2.phone.txt",
         "queues-phone.txt",
     ]
     moved = built(tmp_path, ("access_point: ap1, snr", "access_point: ap3, mcs: 3, snr"))

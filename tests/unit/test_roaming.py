@@ -90,9 +90,9 @@ def test_queues_of_any_access_point_are_kept(tmp_path: Path) -> None:
     testbed = built(tmp_path)
     files = [queue.file for queue in testbed.queues if "phone" in queue.file]
     assert files == [
-        *("queues-ap1-phone.txt", "queues-phone.txt"),
-        *("queues-ap2-phone.txt", "queues-phone.txt"),
-        *("queues-ap3-phone.txt", "queues-phone.txt"),
+        *("queues-ap1.phone.txt", "queues-phone.txt"),
+        *("queues-ap2.phone.txt", "queues-phone.txt"),
+        *("queues-ap3.phone.txt", "queues-phone.txt"),
     ]
     assert all(queue.optional for queue in testbed.queues)
 

@@ -255,7 +255,7 @@ def _queues(network: Network, nodes: Mapping[str, Node]) -> Iterator[QueueFile]:
             joined = network.access_points_of(node.name)
             for name in joined if node.roam_below_dbm is not None else joined[-1:]:
                 station, radio = node.radio, nodes[name].radio or 0
-                file = f"queues-{name}-{node.name}.txt"
+                file = f"queues-{name}.{node.name}.txt"  # names may contain dashes
                 yield QueueFile(radio, station, file, optional=True)
                 yield QueueFile(station, radio, f"queues-{node.name}.txt", optional=True)
 
