@@ -14,6 +14,7 @@ import pytest
 
 from airtcp import interrupts
 from airtcp.backends.guesttools import GuestTools
+from airtcp.errors import AirtcpError
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
@@ -222,6 +223,32 @@ def test_after_an_interrupt_no_other_sweep_begins_on_a_cluster(
     assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 1, "damaged": 1, "b": 0})
     problem = f"thesis-lan: {tmp_path}/damaged/.lock: Is a directory"
     assert (problem in lines) is not interrupted
+
+
+def test_when_the_cluster_fails_sweeps_that_have_ended_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stop(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        stopped = "the scheduler has disconnected" if out_dir.name == "b" else ""
+        return replace(finish_all(todo, out_dir), stopped=stopped)
+
+    def fail(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        if out_dir.name != "a":
+            raise AirtcpError("cannot connect")
+        return finish_all(todo, out_dir)
+
+    on_cluster, experiment = options(print, "tcp://scheduler"), load("thesis-lan")
+    for execute in (stop, fail):
+        replace_runs(monkeypatch, execute)
+        directories = [tmp_path / execute.__name__ / name for name in ("a", "b", "c")]
+        planned = [session.Planned(on_cluster, experiment, CASES, path) for path in directories]
+        for path in directories:
+            path.mkdir(parents=True)
+        ended = session.measure_all(on_cluster, planned)
+        assert {each.out_dir.name: end.exit_code for each, end in ended} == {"a": 0, "b": 1}
+        with pytest.raises(AirtcpError, match="cannot connect"):
+            replace_runs(monkeypatch, fail)
+            session.measure_all(on_cluster, planned[2:])
 
 
 def test_an_interrupt_while_tables_are_written_loses_no_result(

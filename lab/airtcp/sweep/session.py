@@ -177,10 +177,11 @@ def measure(
 def measure_all(
     options: SweepOptions, planned: Iterable[Planned]
 ) -> list[tuple[Planned, SweepResult]]:
-    """Like measure() for each, in the same order; after an interrupt, only for those begun.
+    """Like measure() for each, in the same order; only for those begun before it is stopped.
 
     On this machine, the next one is taken from planned and begins when a processor is free. One
-    that cannot be done is reported, and the others are done.
+    that cannot be done is reported, and the others are done. Raises AirtcpError if the cluster
+    fails before one has ended; later, that is reported, too, and no other one begins.
     """
     ended: dict[int, tuple[Planned, SweepResult]] = {}
 
@@ -203,9 +204,14 @@ def measure_all(
 
     if options.cluster:
         for batch in batches():
-            outcome = options.execute(batch.todo, batch.out_dir, batch.watch)
+            try:
+                outcome = options.execute(batch.todo, batch.out_dir, batch.watch)
+            except AirtcpError as error:
+                if not ended:
+                    raise
+                outcome = Outcome([], {}, interrupted=False, stopped=str(error))
             batch.ended(outcome)
-            if outcome.interrupted:
+            if outcome.interrupted or outcome.stopped:
                 break
     else:
         sweep_batches(batches(), options.processes, options.say)
