@@ -184,7 +184,8 @@ def compile_tests() -> Path:
         for directory in (net, net / "tcp_ao"):
             inside = [path for name in programs if (path := net / name).parent == directory]
             make = ["make", "-C", str(directory), f"OUTPUT={directory}"]
-            _run([*make, "-k", f"-j{os.cpu_count() or 1}", *map(str, inside)], may_fail=True)
+            jobs = f"-j{len(os.sched_getaffinity(0))}"
+            _run([*make, "-k", jobs, *map(str, inside)], may_fail=True)
             for path in inside:
                 error = _run([*make, str(path)], may_fail=True)
                 if not path.is_file():

@@ -358,7 +358,7 @@ def run_make(
     """
     command = ["setpriv", "--pdeathsig", "TERM", "make", "-C", str(tree), f"O={output}"]
     command += [f"ARCH={arch}", "CC=ccache gcc", *_NOT_USED, *variables]
-    command += [f"-j{os.cpu_count() or 1}", *targets]
+    command += [f"-j{len(os.sched_getaffinity(0))}", *targets]
     kept = {k: v for k, v in os.environ.items() if not _NOT_INHERITED.fullmatch(k)}
     environment = {**kept, **_REPRODUCIBLE, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(cache_dir() / "ccache"), "CCACHE_COMPILERCHECK": "content"}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SHA-256 of the files of a run, recorded and verified."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -71,7 +70,7 @@ def damaged(runs: Sequence[RunRecord], out_dir: Path, *, verify: bool = False) -
         return before, ", ".join(_problems(run, out_dir))
 
     damages = []
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor() as threads:
         for run, (before, problem) in zip(to_read, threads.map(read, to_read), strict=True):
             if problem:
                 damages.append(Damage(run, run.directory(out_dir), problem))

@@ -108,7 +108,7 @@ def split(
         before = index_of_runs.stamp(request.identity, request.directory(out_dir))
         return before if finished(request, out_dir, request.identity in known, say) else ""
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor() as threads:
         for request, stamp in zip(to_read, threads.map(read, to_read), strict=True):
             if stamp:
                 index.add(request.identity, request.directory(out_dir), stamp)
