@@ -26,7 +26,7 @@ from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.results.record import RunRecord
 from airtcp.steps.step import Step
-from airtcp.sweep import run, session, sweep
+from airtcp.sweep import notes, run, sweep
 from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import Request, RunRequest, requests, without_effect
 
@@ -110,7 +110,7 @@ def test_a_failure_of_several_seeds_of_a_case_is_one_line(tmp_path: Path) -> Non
     failures: dict[Request, str] = {job: f"broken (in {job.directory(tmp_path)})" for job in todo}
     failures[todo[0]] = "another one"
     others = "; the same with {} other seed{}"
-    assert list(session._lines(failures, tmp_path)) == [
+    assert list(notes.failures(failures, tmp_path)) == [
         f"{todo[0].name}: another one",
         f"{todo[1].name}: {failures[todo[1]]}{others.format(2, 's')}",
         f"{todo[2].name}: {failures[todo[2]]}{others.format(1, '')}",

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from airtcp import atomicfile, interrupts, provenance
-from airtcp.backends import console
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError, of_file, reason
@@ -21,6 +20,7 @@ from airtcp.results import artifacts, assembly, documents, record
 from airtcp.results.documents import SweepDocument
 from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, RUNS, KernelRecord, RunRecord
+from airtcp.sweep import notes
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import (
@@ -40,7 +40,6 @@ from airtcp.sweep.sweep import (
     sweep,
     sweep_batches,
 )
-from airtcp.units import counted
 
 # Contains the name of the experiment of a directory, even before results.json is written.
 _EXPERIMENT = ".experiment"
@@ -297,7 +296,7 @@ def _measuring_with(
     done, todo = split(jobs, out_dir, index, known, options.say, verify=options.verify)
     if done:
         options.say(f"{len(done)} of {len(jobs)} runs are in {out_dir} already")
-    if replaced := _replaced(todo, out_dir):
+    if replaced := notes.replaced(todo, out_dir):
         options.say(replaced)
     outcome = yield _Rest(machines, todo, _watch(todo, out_dir, index, name))
 
@@ -322,70 +321,15 @@ def _measuring_with(
     if outcome.interrupted:
         options.say(f"airtcp: interrupted: {kept}")
     else:
-        for line in _lines(failures, out_dir):
+        for line in notes.failures(failures, out_dir):
             options.say(f"airtcp: {line}")
     if stopped:
         options.say(f"airtcp: {stopped}; {kept}")
-    if warned := _warned([job.directory(out_dir) / console.FILE for job in outcome.recorded]):
+    if warned := notes.kernel_warning(outcome.recorded, out_dir):
         options.say(warned)
-    if document and (others := _others(jobs, out_dir)):
-        options.say(
-            f"note: results.json does not include {counted(others, 'other run')} in {out_dir} "
-            "with other settings or seeds; a command with all of them does, with the same kernel"
-        )
+    if document and (left_out := notes.left_out(jobs, out_dir)):
+        options.say(left_out)
     return SweepResult(document, bool(failures or stopped), outcome.interrupted)
-
-
-def _replaced(todo: Sequence[Request], out_dir: Path) -> str:
-    """A line about runs in the directory that others replace; empty if there are none."""
-    number, settings = 0, set[str]()
-    for job in todo:
-        try:
-            recorded = record.read(job.directory(out_dir))
-        except (OSError, ValueError):
-            continue
-        if recorded.identity != job.identity:
-            number += 1
-            # Parameters that the version of that run did not have are not settings of the user.
-            plain = job.case.parameters.plain()
-            earlier = recorded.parameters
-            settings |= {key for key, value in plain.items() if earlier.get(key, value) != value}
-            network = job.case.network.plain() if job.case.network else None
-            if recorded.network != network:
-                settings.add("topology")
-    if not number:
-        return ""
-    other = ", ".join(sorted(settings)) or "kernel or version"
-    return (
-        f"note: {counted(number, 'run')} in {out_dir} had another {other}: new ones replace them; "
-        "to keep them, give --out another directory"
-    )
-
-
-def _warned(consoles: Sequence[Path]) -> str:
-    """A line about warnings of the guests' kernels; empty if there are none."""
-    found = [(path, line) for path in consoles if path.exists() and (line := console.warning(path))]
-    if not found:
-        return ""
-    path, line = found[0]
-    return f"note: the kernel warned in {counted(len(found), 'run')}: {line} (console: {path})"
-
-
-def _others(jobs: Sequence[Request], out_dir: Path) -> int:
-    """The number of runs in the directory, finished or failed, that are not among the jobs."""
-    own = {job.directory(out_dir) for job in jobs}
-    return sum(path.parent not in own for path in out_dir.glob(f"{RUNS}/*/*/{RESULT_FILE}"))
-
-
-def _lines(failures: Mapping[Request, str], out_dir: Path) -> Iterator[str]:
-    """A line for each failure; for seeds of a case that failed in the same way, that of one."""
-    alike: dict[tuple[str, str], list[Request]] = {}
-    for job, message in failures.items():
-        without_path = message.replace(str(job.directory(out_dir)), "")
-        alike.setdefault((job.case.slug, without_path), []).append(job)
-    for first, *others in alike.values():
-        also = f"; the same with {counted(len(others), 'other seed')}" if others else ""
-        yield f"{first.name}: {failures[first]}{also}"
 
 
 def _records(
