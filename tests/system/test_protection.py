@@ -304,3 +304,16 @@ def test_ofdm_is_protected_at_cck_rates_near_a_network_of_80211b(
     frames = cts_frames(path)
     assert {cts.sent.rate for cts in frames} == {"11 Mbit/s"}
     assert {cts.address for cts in frames} == {radio_mac(0)}
+
+
+@pytest.mark.parametrize(
+    ("basic", "rate"), [("basic_rates=240", "24 Mbit/s"), ("basic_rates=60 120", "6 Mbit/s")]
+)
+def test_rts_is_sent_at_a_basic_rate(measured: Measured, basic: str, rate: str) -> None:
+    """10.6.6.2: even if all basic rates are faster than the PPDU."""
+    cells = [Cell("ap", ["sta"], HT.replace({"mcs": 0}), hostapd=basic)]
+    rts = "must node ap iw phy phy0 set rts 500\n"
+    _, path = measured(cells, [("ap", "sta")], 1, before=rts, captured=True)
+    rates = Counter(sent.rate for sent in airtrace.read(path) if sent.kind == "rts")
+    print(rates)
+    assert set(rates) == {rate} and rates[rate] > 50

@@ -72,9 +72,10 @@ struct airsim_rate airsim_rts_rate(struct airsim_radio *radio)
 	const struct airsim_rate *rate = &radio->ppdu.rate;
 	u16 basic_rates = airsim_basic_rates(radio);
 
-	if (rate->format != AIRSIM_CCK && airsim_non_erp_nearby(radio))
-		return airsim_protection_rate(rate, basic_rates, true);
-	return airsim_response_rate(rate, basic_rates);
+	if (rate->format == AIRSIM_CCK)
+		return airsim_response_rate(rate, basic_rates);
+	return airsim_protection_rate(rate, basic_rates,
+				      airsim_non_erp_nearby(radio));
 }
 
 /**
