@@ -137,3 +137,26 @@ def test_a_signal_of_another_primary_channel_is_no_frame_with_an_error(air: Air)
     early = sum(gap < EIFS_US for gap in gaps)
     print(f"{early} of {len(gaps)}")
     assert early > 0.2 * len(gaps)
+
+
+def test_eifs_ends_with_the_next_signal_of_another_primary_channel(air: Air) -> None:
+    """A station loses a frame, then waits for others, then accesses the medium after AIFS."""
+    wide = Parameters().replace(
+        {"standard": "802.11ac", "channel": 36, "width": "80MHz", "mcs": 7, "ampdu_mpdus": 1}
+    )
+    other = wide.replace({"channel": 44, "width": "40MHz"})
+    cells = [
+        Cell("ap0", ["sta0"], wide, hostapd="wmm_ac_be_cwmin=2\nwmm_ac_be_cwmax=2"),
+        Cell("ap1", ["sta1"], other),
+    ]
+    flows = [("ap0", "sta0"), ("sta0", "ap0"), ("ap1", "sta1")]
+    sent = air(cells, flows, "must airsim radio set 1 mpdu_error_ppm 1000000\n")
+    gaps = [
+        (after.start_ns - answer.end_ns) / 1000
+        for lost, foreign, answer, after in zip(sent, sent[1:], sent[2:], sent[3:], strict=False)
+        if [one.sender for one in (lost, foreign, answer, after)] == [0, 2, 3, 1]
+        and lost.lost
+        and not any(one.collided for one in (lost, foreign, answer))
+    ]
+    print(f"{len(gaps)}: {min(gaps)} us")
+    assert min(gaps) == pytest.approx(AIFS_US)

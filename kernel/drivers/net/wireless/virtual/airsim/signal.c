@@ -168,6 +168,7 @@ static void airsim_signal_start(struct airsim_radio *radio,
 	struct airsim_reception *reception = &radio->reception;
 
 	if (!airsim_busy(radio)) {
+		reception->failed = false;
 		airsim_cca_busy(radio, emission->start_ns);
 		if (radio->frequency_mhz == emission->from->frequency_mhz)
 			airsim_reception_start(radio, emission, signal_mdbm);
