@@ -852,7 +852,7 @@ u32 airsim_protection_ns(struct airsim_radio *radio, enum airsim_frame first);
 
 /* signal.c */
 u64 airsim_nav_ns(const struct airsim_radio *radio);
-void airsim_contend(struct airsim_radio *radio);
+void airsim_contend(struct airsim_radio *radio, u64 now_ns);
 void airsim_contend_again(struct airsim_radio *radio, struct airsim_edca *edca,
 			  bool answered, u64 now_ns);
 void airsim_request_access(struct airsim_radio *radio, u8 ac, u64 now_ns);

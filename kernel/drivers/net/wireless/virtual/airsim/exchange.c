@@ -176,7 +176,7 @@ void airsim_exchange_begin(struct airsim_radio *radio, u64 now_ns)
 		if (radio->committed)
 			airsim_freeze(radio, now_ns);
 		radio->committed = false;
-		airsim_contend(radio);
+		airsim_contend(radio, now_ns);
 		return;
 	}
 

@@ -229,7 +229,7 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;
 	airsim_mu_edca_expired(radio, radio->reception.idle_from_ns);
-	airsim_contend(radio);
+	airsim_contend(radio, radio->reception.idle_from_ns);
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);
 }

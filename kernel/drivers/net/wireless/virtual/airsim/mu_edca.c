@@ -73,11 +73,16 @@ void airsim_mu_edca_start(struct airsim_radio *radio, u8 ac, u64 now_ns)
  * airsim_mu_edca_active - whether a station relies on Trigger frames
  * @radio: the station; the medium is locked
  *
- * Return: whether its MU EDCA timer for best effort runs.
+ * Return: whether an MU EDCA timer runs.
  */
 bool airsim_mu_edca_active(const struct airsim_radio *radio)
 {
-	return radio->mu_edca[IEEE80211_AC_BE].until_ns;
+	int ac;
+
+	for (ac = 0; ac < IEEE80211_NUM_ACS; ac++)
+		if (radio->mu_edca[ac].until_ns)
+			return true;
+	return false;
 }
 
 /**
@@ -100,5 +105,5 @@ void airsim_mu_edca_expired(struct airsim_radio *radio, u64 now_ns)
 	}
 	if (next_ns != U64_MAX)
 		airsim_schedule(radio, AIRSIM_EVENT_MU_EDCA, next_ns);
-	airsim_contend(radio);
+	airsim_contend(radio, now_ns);
 }

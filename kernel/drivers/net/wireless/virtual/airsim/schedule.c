@@ -395,7 +395,7 @@ void airsim_uplink_request(struct airsim_radio *radio, u64 now_ns, bool busy)
 	if (airsim_uplink_trigger_due(radio, now_ns)) {
 		airsim_edca_request(edca, now_ns, busy,
 				    &airsim_medium.backoff_rnd);
-		airsim_contend(radio);
+		airsim_contend(radio, now_ns);
 	} else if (airsim_uplink_is_due(radio, false, now_ns)) {
 		airsim_schedule(radio, AIRSIM_EVENT_UPLINK,
 				radio->uplink.ask_again_ns);

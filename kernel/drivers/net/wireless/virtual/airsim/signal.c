@@ -48,8 +48,11 @@ static u64 airsim_first_access_ns(const struct airsim_radio *radio)
 /**
  * airsim_contend - schedule the next medium access of a radio
  * @radio: the radio; the medium is locked
+ * @now_ns: current time
+ *
+ * When parameters have changed, an idle medium could have been accessed earlier.
  */
-void airsim_contend(struct airsim_radio *radio)
+void airsim_contend(struct airsim_radio *radio, u64 now_ns)
 {
 	u64 first_ns;
 
@@ -60,7 +63,8 @@ void airsim_contend(struct airsim_radio *radio)
 	    radio->exchange.stage != AIRSIM_STAGE_NONE)
 		airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 	else
-		airsim_schedule(radio, AIRSIM_EVENT_ACCESS, first_ns);
+		airsim_schedule(radio, AIRSIM_EVENT_ACCESS,
+				max(first_ns, now_ns));
 }
 
 /**
@@ -82,7 +86,7 @@ void airsim_contend_again(struct airsim_radio *radio, struct airsim_edca *edca,
 		airsim_edca_failed(edca, airsim_retry_limit(radio),
 				   &airsim_medium.backoff_rnd);
 	}
-	airsim_contend(radio);
+	airsim_contend(radio, now_ns);
 }
 
 /**
@@ -99,7 +103,7 @@ void airsim_request_access(struct airsim_radio *radio, u8 ac, u64 now_ns)
 
 	airsim_edca_request(&radio->edca[ac], now_ns, is_busy,
 			    &airsim_medium.backoff_rnd);
-	airsim_contend(radio);
+	airsim_contend(radio, now_ns);
 }
 
 /**
@@ -141,11 +145,12 @@ static void airsim_cca_busy(struct airsim_radio *radio, u64 now_ns)
 static void airsim_cca_idle(struct airsim_radio *radio, u64 now_ns)
 {
 	struct airsim_reception *reception = &radio->reception;
+	u64 extra_ns = 0;
 
 	if (reception->failed)
-		now_ns += airsim_eifs_extra_ns(radio->phy);
-	reception->idle_from_ns = max(now_ns, airsim_nav_ns(radio));
-	airsim_contend(radio);
+		extra_ns = airsim_eifs_extra_ns(radio->phy);
+	reception->idle_from_ns = max(now_ns + extra_ns, airsim_nav_ns(radio));
+	airsim_contend(radio, now_ns);
 }
 
 static void airsim_reception_start(struct airsim_radio *radio,

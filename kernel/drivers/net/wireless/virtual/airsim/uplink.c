@@ -206,7 +206,7 @@ void airsim_tb_finish(struct airsim_radio *radio, u64 now_ns)
 		reception->idle_from_ns = max(reception->idle_from_ns, now_ns);
 	if (ppdu->txq && !skb_queue_empty(&airsim_txq(ppdu->txq)->pending))
 		airsim_request_access(radio, ppdu->ac, now_ns);
-	airsim_contend(radio);
+	airsim_contend(radio, now_ns);
 }
 
 static void airsim_uplink_finish(struct airsim_radio *radio, u64 now_ns,
