@@ -155,6 +155,26 @@ def test_the_last_possible_value_is_allowed(tmp_path: Path, old: str, new: str) 
     assert changed(tmp_path, old, new).cases()
 
 
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        ("direction: [download, upload]", "20: design[0].direction[1]: upload is not allowed with"),
+        ("duration: [5s, 4s]", "16: flows[0].duration: the run ends earlier, after 4s"),
+    ],
+)
+def test_a_value_of_the_design_is_reported_where_it_is(
+    tmp_path: Path, design: str, message: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        load(write(tmp_path, f"{SMALL}design:\n  - {design}\n"))
+    assert f"small.yaml:{message}" in str(error.value)
+
+
+def test_rate_at_in_parameters_is_that_of_all_servers(tmp_path: Path) -> None:
+    [case] = changed(tmp_path, "5s}", "5s, rate_at: server, rate: 20Mbit}").cases()
+    assert "eth0 root handle 2: tbf rate 20000000bit" in shell.text(plan(testbed_of(case)))
+
+
 def test_there_may_be_no_server(tmp_path: Path) -> None:
     text = SMALL.replace("  servers:\n    near: {}\n", "")
     assert load(write(tmp_path, text.replace("from: near", "from: phone"))).cases()

@@ -32,7 +32,7 @@ parameters: => parameters: none | parameters
   delay: 10ms =>   [1, 2]: 3 | 6: parameters: a key must be a word
   delay: 10ms =>   delay: &a [*a] | 6:
   sack: off =>   sack: no | 7: parameters.sack: 'no' is not a switch
-  sack: off =>   protocol: udp | ack_policy: aad is not allowed with protocol udp
+  sack: off =>   protocol: udp | 9: design[0].ack_policy[1]: aad is not allowed with protocol udp
 published: => --- | 12: not YAML: expected a single document in the stream, but found another
 design: => designs: | designs: unknown key; did you mean 'design'?
 design: => delay: | delay: unknown key; it is a parameter: write it below `parameters:`
@@ -74,3 +74,12 @@ def test_wrong_files(
     assert_one_line(code, captured.out, captured.err, message)
     assert str(path) in captured.err or "--set" in captured.err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_named_as_in_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text(GOOD.replace("sack: off", "sack: no"))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["show", "mine.yaml"]) == 2
+    assert capsys.readouterr().err.startswith("airtcp: mine.yaml:7: parameters.sack: ")

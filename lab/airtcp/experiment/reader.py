@@ -2,7 +2,6 @@
 """Reads an experiment from YAML; errors are one line: file, line, key, error, allowed values."""
 
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -34,7 +33,7 @@ from airtcp.parameters import (
     renames,
 )
 from airtcp.parameters.quantity import Plain
-from airtcp.paths import EXPERIMENTS_DIR, REPOSITORY
+from airtcp.paths import EXPERIMENTS_DIR
 
 _Location = tuple[str | int, ...]
 
@@ -48,8 +47,10 @@ def load(
     check that every case is possible, which takes longer than reading the file.
     """
     path = own_file(experiment)
+    shown = str(path)
     if path is None:
         path = EXPERIMENTS_DIR / f"{experiment}.yaml"
+        shown = f"{EXPERIMENTS_DIR.name}/{experiment}.yaml"
         if not path.is_file():
             here = [
                 file for file in (f"{experiment}.yaml", f"{experiment}.yml") if Path(file).is_file()
@@ -61,20 +62,13 @@ def load(
                 raise InputError(f"{experiment}: is a directory; give an experiment")
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
     allowed = policies.context(own_policies)
-    return _Reader(_shown(path), allowed).experiment(yamlfile.read(path), checked)
+    return _Reader(shown, allowed).experiment(yamlfile.read(path), checked)
 
 
 def own_file(experiment: str | Path) -> Path | None:
     """The YAML file if it is the path of one; None for a name."""
     path = Path(experiment)
     return path if path.suffix in (".yaml", ".yml") else None
-
-
-def _shown(path: Path) -> str:
-    """The path for error messages: relative if it is in the repository."""
-    path = Path(os.path.realpath(path))  # resolve() raises RuntimeError for a loop of links
-    root = REPOSITORY
-    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 class _Reader:
@@ -223,13 +217,10 @@ class _Reader:
             if first["type"] == CONFLICT:
                 raise self._error(at, f"{named(first, values)}: {text}") from None
             name = str(first["loc"][0])
-            index = (
-                (experiment.design[int(at[1])][name].index(values[name]),)
-                if at[0] == "design"
-                else ()
-            )
-            raise self._error((*at, name, *index), text) from None
+            raise self._error(_place_of(name, experiment, values, at), text) from None
         for problem in problems_of(experiment.network, parameters):
+            if problem.at[0] == "parameters" and (name := str(problem.at[1])) in values:
+                raise self._error(_place_of(name, experiment, values, at), problem.text)
             given = " ".join(f"{name}={value}" for name, value in values.items())
             raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 
@@ -271,6 +262,15 @@ class _Reader:
         while at not in self._lines:
             at = at[:-1]
         return InputError(f"{self._shown}:{self._lines[at]}: {message}")
+
+
+def _place_of(
+    name: str, experiment: Experiment, values: Mapping[str, str], at: _Location
+) -> _Location:
+    """The place of one of the values of a case; at: that of all of them."""
+    if at[0] != "design":
+        return (*at, name)
+    return (*at, name, experiment.design[int(at[1])][name].index(values[name]))
 
 
 def _not_a_factor(name: str, factors: Sequence[str]) -> str:

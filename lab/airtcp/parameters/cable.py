@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from airtcp.parameters.quantity import count, duration, fraction, rate, size
 from airtcp.parameters.section import (
     Conflict,
-    DefaultTopologyOnly,
     OnlyWith,
     Scale,
     Section,
@@ -48,9 +47,7 @@ class Cable(Link):
         "size of tbf's queue as time at the rate, in addition to rate_burst; more is dropped. No "
         "effect with rate_at server and a delay, where packets wait in netem",
     )
-    rate_at: Annotated[
-        Literal["path", "server"], DefaultTopologyOnly(), OnlyWith("access", "wifi")
-    ] = parameter(
+    rate_at: Annotated[Literal["path", "server"], OnlyWith("access", "wifi")] = parameter(
         "rate_at",
         "path",
         "server: the server limits the rate in its own queue, before the delay (netem below tbf)",
