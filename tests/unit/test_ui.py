@@ -222,6 +222,30 @@ def test_a_form_with_a_mistake_keeps_its_contents(server: Server, wrong: dict[st
         assert f'name="{name}" value="{(given | wrong)[name]}"' in shown
 
 
+def test_the_form_of_a_comparison_keeps_a_wrong_metric(server: Server) -> None:
+    given = {"first": "before", "second": "after & more", "metrics": "acks_sent speed"}
+    status, body, _ = request(server, f"compare?{urlencode(given)}")
+    shown = html.unescape(body)
+    assert status == 400 and "unknown metric 'speed'; allowed:" in shown
+    assert 'name="metrics" value="acks_sent speed"' in shown and "--metric" not in shown
+
+
+def test_a_comparison_of_few_runs_has_a_note(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_sweep(tmp_path / name, {(1, 1): 5.0, (1, 2): 6.0})
+    given = {"first": "one", "second": "two"}
+    body = pages.page(Sweeps(tmp_path), "", "compare", given).body.decode()
+    assert "with two runs the 95% interval is" in body and "--seeds" not in body
+
+
+def test_a_run_without_bulk_data_has_no_figure_over_time(tmp_path: Path) -> None:
+    write_sweep(tmp_path / "rr", {(1, 1): 5.0}, workload="request_response")
+    given = {"sweep": "rr", "run": "mcs-1/seed-1", "at": "7"}
+    body = pages.page(Sweeps(tmp_path), "", "run", given).body.decode()
+    assert "goodput over time: only of workload bulk over TCP." in body
+    assert "need a capture on the air" in body and "--timeline" not in body
+
+
 def test_sweeps_further_down_are_mentioned(server: Server) -> None:
     assert "Sweeps more than two directories below are not listed" in show(server, "")
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment.metrics import METRICS
+from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.parameters import Parameters
 from airtcp.report import inside, series, svg, timeline
 from airtcp.report import page as report_page
 from airtcp.report.model import Results, Run, readable
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
-from airtcp.results import analysis
+from airtcp.results import analysis, table
 from airtcp.steps.workloads import HEADLINES
 from airtcp.ui.sweeps import (
     ROWS_PER_PAGE,
@@ -98,7 +98,7 @@ def _number(given: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _sweep(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
-    """The table of its runs. With what is wrong with a selection, the form keeps its contents."""
+    """The table of its runs. After an error, the form keeps its contents."""
     sweep = sweeps.get(given.get("sweep", ""))
     metrics = given.get("metrics", "").replace(",", " ").split() or _headlines(sweep)
     chosen = {name: given[f"is_{name}"] for name in sweep.factors if given.get(f"is_{name}")}
@@ -171,17 +171,21 @@ def _plots(results: Results, run: Run, at_ms: int | None) -> tuple[list[Plot], l
     notes: list[str] = []
     plots: list[Plot] = []
     policy = str(run.parameters["ack_policy"])
+    title = "Congestion window, RTT and goodput over time"
     try:
-        lines = {policy: series.over_time(run.directory, run.testbed)}
-        figure = inside.over_time(lines, Policies(results.policies))
-        title = "Congestion window, RTT and goodput over time"
-        plots.append(Plot("time", title, f"Seed {run.seed}.", title, figure))
+        if run.testbed.over("tcp"):
+            lines = {policy: series.over_time(run.directory, run.testbed)}
+            figure = inside.over_time(lines, Policies(results.policies))
+            plots.append(Plot("time", title, f"Seed {run.seed}.", title, figure))
+        else:
+            notes.append(f"{title}: only of workload bulk over TCP.")
     except AirtcpError as error:
         notes.append(str(error))
     try:
         timelines, left_out = timeline.plots(results, at_ms, run_name(run.directory))
     except AirtcpError as error:
-        return plots, [*notes, str(error)]
+        # Of `report`, which names its option.
+        return plots, [*notes, str(error).removeprefix(f"--timeline {at_ms}: ")]
     return [*plots, *timelines], [*notes, *left_out]
 
 
@@ -192,14 +196,18 @@ def _start_ms(plots: Sequence[Plot], wanted_ms: int | None) -> int | None:
 
 
 def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
+    """The comparison of two sweeps. After an error, the form keeps its contents."""
     first, second = (sweeps.get(given.get(name, "")) for name in ("first", "second"))
     metrics = given.get("metrics", "").replace(",", " ").split()
     damaged: list[str] = []
     pairs = analysis.pair(first.directory, second.directory, damaged.append)
-    answer = analysis.compare(pairs, metrics) if pairs.cases else None
+    wrong = next((unknown_metric(name) for name in metrics if name not in METRICS), "")
+    answer = analysis.compare(pairs, metrics) if pairs.cases and not wrong else None
+    few = table.note(answer.column("n")) if answer else None
     return _fill(
         "compare.html",
         base,
+        HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
         first=first,
         second=second,
         metrics=metrics,
@@ -207,6 +215,8 @@ def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
         alone=counted(pairs.alone[0], "run"),
         damaged=damaged,
         answer=answer,
+        wrong=wrong,
+        few=few.removeprefix("note: ").replace("--seeds", "seeds") if few else "",
         known=[name for name in first.metrics if name in second.metrics],
     )
 
