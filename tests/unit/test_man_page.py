@@ -11,6 +11,7 @@ from argparse_manpage.manpage import Manpage
 
 from airtcp import __version__
 from airtcp.cli import parser
+from airtcp.sweep.certificates import ENVIRONMENT
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "airtcp.1"
 MANUAL = {
@@ -28,7 +29,7 @@ def page() -> str:
     # With the indent of the page, lines of usage have at most 80 characters.
     with patch.dict(os.environ, COLUMNS="74"):
         text = str(Manpage(parser.build(), format="pretty", _data=MANUAL))
-    text = re.sub(r"^(usage|examples):.*(\n .*)*", r".nf\n\g<0>\n.fi", text, flags=re.M)
+    text = re.sub(r"^(usage|examples|environment):.*(\n .*)*", r".nf\n\g<0>\n.fi", text, flags=re.M)
     return text.rstrip() + "\n"
 
 
@@ -68,6 +69,10 @@ def test_the_manual_page_has_the_options_of_setup() -> None:
     text = PAGE.read_text().replace("\\-", "-")
     section = text.partition("\n.SH OPTIONS \\fI\\,'airtcp setup'")[2].partition("\n.SH ")[0]
     assert options <= set(re.findall(r"--[a-z-]+", section))
+
+
+def test_the_manual_page_has_the_environment_variables() -> None:
+    assert set(re.findall(r"AIRTCP_[A-Z]+", PAGE.read_text())) >= {"AIRTCP_CACHE", ENVIRONMENT}
 
 
 if __name__ == "__main__":

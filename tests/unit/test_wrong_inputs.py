@@ -245,6 +245,7 @@ shell thesis-lan --set mcs=99 | --set mcs: '99' is out of range
 exec thesis-lan | the following arguments are required: NODE, COMMAND
 exec thesis-lan station | the following arguments are required: COMMAND
 exec thesis-lan station ping -c 3 10.0.0.1 | arguments: -c 3 10.0.0.1; write -- before the command
+exec thesis-lan station ls -h | arguments: -h; write -- before the command
 exec thesis-lan --sed 2 station -- ls -l | arguments: --sed; did you mean '--seed'?
 exec nope station -- true | unknown experiment 'nope'
 exec thesis-lan statoin -- true | did you mean 'station'?

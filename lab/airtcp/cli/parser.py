@@ -37,6 +37,9 @@ examples:
   {PROGRAM} run thesis-lan --set delay=0ms,50ms --set ack_policy=default,aad --seeds 3
   {PROGRAM} run thesis-lan --duration 10s --jobs 2 --json > thesis-lan.json
   {PROGRAM} report results/thesis-lan
+environment:
+  AIRTCP_CACHE         directory for kernels and libraries, instead of ~/.cache/airtcp
+  AIRTCP_CERTIFICATES  directory for --certificates of scheduler, worker and run
 exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 """
 
@@ -46,8 +49,22 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 _LATER_DASHES = "\0--"
 
 
+_BEFORE_COMMANDS = "; write -- before the command"
+
+
 def _restored(word: str) -> str:
     return word.removeprefix("\0")
+
+
+class _Help(argparse._HelpAction):
+    """--help, unless it follows the command of `exec`, whose option it is then."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *rest: Any
+    ) -> None:
+        if getattr(namespace, "argv", None):
+            parser.error(f"unrecognized arguments: {rest[-1]}{_BEFORE_COMMANDS}")
+        super().__call__(parser, namespace, *rest)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,7 +72,8 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # An abbreviation may be taken for another option: --seed 3 for seed 3.
-        super().__init__(*args, **kwargs | {"allow_abbrev": False})
+        super().__init__(*args, **kwargs | {"allow_abbrev": False, "add_help": False})
+        self.add_argument("-h", "--help", action=_Help, help="show this help message and exit")
         # `-5s` is a wrong value, not an unknown option; argparse knows that only of `-5`.
         self._negative_number_matcher = re.compile(r"-\d")
 
@@ -76,7 +94,7 @@ class _Parser(argparse.ArgumentParser):
             close = suggest.nearest(options[0], known) if options else None
             meant = f"; did you mean {close!r}?" if close else ""
             if "--" not in words and any(action.dest == "argv" for action in self._actions):
-                meant = "; write -- before the command"
+                meant = _BEFORE_COMMANDS
             self.error(f"unrecognized arguments: {' '.join(map(_restored, unknown))}{meant}")
         return parsed, unknown
 
