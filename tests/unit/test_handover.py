@@ -200,6 +200,13 @@ def test_impossible_changes_are_reported(tmp_path: Path, old: str, new: str, mes
         built(tmp_path, (old, new))
 
 
+def test_a_station_that_stands_still_can_join_only_what_it_hears(tmp_path: Path) -> None:
+    stands = (', walk: "0s=0m,5s=40m"', ', walk: "0s=20m"')
+    assert built(tmp_path, stands)
+    with pytest.raises(InputError, match=r"set\.access_point: 130m from the access point"):
+        built(tmp_path, stands, ("position: 40m", "position: 150m"))
+
+
 def test_only_filters_at_the_access_point_of_the_station_would_stay_there(tmp_path: Path) -> None:
     """ACKs of the laptop are filtered at its access point, those of near at that of the phone."""
     police = "ack_filter: police, ack_filter_rate: 1Mbit"

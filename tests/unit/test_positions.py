@@ -153,6 +153,12 @@ def test_a_station_leaves_the_range_in_any_direction(
             "10: topology.access_points.ap.position: '1km' is not a position, as in 40m or 40m/20m",
         ),
         (
+            "position: 0m/30m",
+            "position: 0m/132m",
+            "13: topology.stations.laptop: 130m from the access point is out of reach; allowed: up "
+            "to 129m with cca_threshold -90dBm",
+        ),
+        (
             ", error_model: snr",
             "",
             "10: topology.access_points.ap.position: is not allowed with error_model fixed; allowe",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from airtcp import suggest
+from airtcp.experiment import association
 from airtcp.experiment.topology import (
     MODELS,
     PLACES,
@@ -22,7 +23,7 @@ from airtcp.experiment.topology import (
     rest_s,
 )
 from airtcp.parameters import Parameters
-from airtcp.parameters.ieee80211 import STANDARDS, Rate, is_2ghz, is_6ghz
+from airtcp.parameters.ieee80211 import is_2ghz, is_6ghz
 from airtcp.parameters.quantity import Plain
 from airtcp.parameters.radio import DataRate
 from airtcp.parameters.section import (
@@ -165,14 +166,17 @@ def _positions(network: Network, parameters: Parameters) -> Iterator[Problem]:
 def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
     """Problems of a station with its access point."""
     station = network.of_node(name, parameters)
-    access_point = network.of_node(network.topology.stations[name].access_point, parameters)
+    joined = network.topology.stations[name].access_point
+    access_point = network.of_node(joined, parameters)
     if any(text for _, text in station.missing_place()):
         yield (
             "error_model snr needs a position here, or one of snr, distance, walk: here, at its "
             "access point or in parameters"
         )
     if station.access == "wifi":
-        yield from _rates(network.topology.stations[name].access_point, access_point, station)
+        yield from association.rates(joined, access_point, station)
+    if name not in network.roaming:
+        yield from association.out_of_reach(network, parameters, name, joined)
     stages = [node.ack_filter for node in (station, access_point)]
     if station.access == "wifi" and len({"multicast" in stage for stage in stages}) > 1:
         yield "ack_filter multicast: give it to the access point and all of its stations"
@@ -193,31 +197,6 @@ def _roams(network: Network, name: str, parameters: Parameters) -> Iterator[str]
         yield "needs rate_control minstrel or ideal"
     for other in others:
         yield from _joins(network, parameters, name, first, other)
-
-
-def _rates(name: str, access_point: Parameters, station: Parameters) -> Iterator[str]:
-    """Fixed rates of a station and of its access point that the other one cannot receive."""
-    if station.rate_control == "fixed":
-        if lack := _lack(station.radio_rate, access_point):
-            yield f"its fixed rate needs {lack}, which {name} does not have; give it a lower one"
-    elif access_point.rate_control == "fixed" and (lack := _lack(access_point.radio_rate, station)):
-        yield (
-            f"{name} sends at a fixed rate that needs {lack}, which it does not have; give it "
-            f"rate_control fixed and its rate, or {name} rate_control minstrel or ideal"
-        )
-
-
-def _lack(rate: Rate, receiver: Parameters) -> str:
-    """What a node lacks to receive a rate; empty if nothing."""
-    formats = list(STANDARDS)
-    of_rate = next(name for name in formats if STANDARDS[name].format == rate.format)
-    if formats.index(of_rate) > formats.index(receiver.standard):
-        return of_rate
-    if rate.streams > receiver.streams:
-        return f"{rate.streams} streams"
-    if rate.width_mhz > receiver.width_mhz:
-        return f"{rate.width_mhz}MHz"
-    return ""
 
 
 def _conflict(
@@ -387,6 +366,8 @@ def _hands_over(
     if name in network.roaming:
         yield f"{name} chooses its access point by roam_below"
     yield from _joins(network, parameters, name, left, joined)
+    if joined in network.topology.access_points:
+        yield from association.out_of_reach(network, parameters, name, joined)
 
 
 def _joins(
@@ -415,7 +396,7 @@ def _joins(
         )
     if ("multicast" in station.ack_filter) != ("multicast" in new.ack_filter):
         yield "ack_filter multicast: give it to the access points and all of their stations"
-    yield from _rates(joined, new, station)
+    yield from association.rates(joined, new, station)
     # A flow to an unknown host is reported later.
     for flow in (flow for flow in network.flows if flow.receiver in topology.names):
         # ACKs are filtered at the access point of the receiver, or of the sender if it has none.

@@ -115,6 +115,7 @@ class Parameters(
     def misfits(self) -> Iterator[Conflict]:
         """Conflicts with the default topology."""
         yield from self.missing_place()
+        yield from self.out_of_reach(self)
         yield from self.missing_traffic()
         yield from self.misplaced()
         if self.protocol == "udp" and self.ack_policy != "default":

@@ -77,6 +77,23 @@ class Air(Errors, Propagation, Radio, Bss):
         weaker_dbm = min(each.received_dbm(farthest_m) for each in (self, access_point))
         return weaker_dbm < least_dbm
 
+    def out_of_reach(self, access_point: "Air", of: Position = ORIGIN) -> Iterator[Conflict]:
+        """That a station which does not move is out of range of an access point, or vice versa.
+
+        access_point: its parameters. of: its position.
+        """
+        name, here = "distance", None if self.distance_m is None else Position(self.distance_m)
+        if self.walk and len(self.walk) == 1:
+            name, here = "walk", self.walk[0].position
+        range_m = min(self.range_m, access_point.range_m)
+        if here is not None and (distance_m := here.distance_m(of)) > range_m:
+            allowed = f"up to {math.floor(range_m * 10) / 10:g}m"
+            yield Conflict(
+                name,
+                f"{round(distance_m, 1):.10g}m from the access point is out of reach; allowed: "
+                f"{allowed} with cca_threshold {self.text('cca_threshold_dbm')}",
+            )
+
     def own_conflicts(self) -> Iterator[Conflict]:
         standard = STANDARDS[self.standard]
         yield from self._operating_point(standard)
