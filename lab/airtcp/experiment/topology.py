@@ -172,7 +172,7 @@ class Flow(Traffic, _Ends):
     duration_s: Annotated[float | None, whole_seconds(1, _DAY_S)] = Field(
         default=None,
         alias="duration",
-        description="bulk: how long, in whole seconds (default: until the end of the run)",
+        description="bulk: how long, in whole seconds (default: all that are left of the run)",
     )
 
     def overrides(self) -> dict[str, Plain]:
