@@ -37,6 +37,18 @@ def test_conflicts_of_settings_are_reported(tmp_path: Path) -> None:
     assert len(experiment.cases(settings("standard=802.11ac,802.11ax", "width=80MHz"))) == 4
 
 
+def test_a_setting_resets_what_has_no_effect_with_it(tmp_path: Path) -> None:
+    of_file = "parameters:\n  width: 40MHz\n  workload: web\n  pages: 5\n"
+    experiment = load(write(tmp_path, GOOD, ("parameters:\n", of_file)))
+    [case, *_] = experiment.cases(settings("access=ethernet", "workload=bulk"))
+    assert (case.parameters.width_mhz, case.parameters.pages) == (20, 20)
+    with pytest.raises(InputError, match=r"^--set pages: 6 is not allowed with workload bulk"):
+        experiment.cases(settings("workload=bulk", "pages=6"))
+    radio = settings("access=ethernet", "width=40MHz")
+    with pytest.raises(InputError, match=r"^--set width: 40MHz is not allowed with access eth"):
+        experiment.cases(radio)
+
+
 def test_error_model_snr_needs_a_strength_of_signals(tmp_path: Path) -> None:
     message = "snr needs one of snr distance walk"
     with pytest.raises(InputError, match=rf"^--set error_model=snr: {message}"):

@@ -87,12 +87,16 @@ class Parameters(
     ) -> "Parameters":
         """These parameters with changed values; only the latter are parsed.
 
-        context: the allowed ACK policies, from policies.context(); None: all. Raises pydantic's
-        ValidationError for invalid values and for conflicts.
+        Others that have no effect with these values are reset to their defaults. context: the
+        allowed ACK policies, from policies.context(); None: all. Raises pydantic's ValidationError
+        for invalid values and for conflicts.
         """
         given = Parameters.model_validate(values, context=context)
         changed = {name: getattr(given, name) for name in given.model_fields_set}
-        return self.model_copy(update=changed).check(changed.keys())
+        replaced = self.model_copy(update=changed)
+        if any(replaced.conflicts(changed.keys())):
+            return replaced._reset_idle(changed.keys()).check()
+        return replaced
 
     def override(self, values: Mapping[str, Plain]) -> "Parameters":
         """These parameters with the overrides of a node or a flow; raises as replace() does.
@@ -104,13 +108,18 @@ class Parameters(
         given_values = {name: getattr(given, name) for name in given.model_fields_set}
         # Captures are of the whole run.
         kept = self.model_copy(update={"capture": (), **given_values})
+        return kept._reset_idle(given_values.keys()).check()
+
+    def _reset_idle(self, kept: Collection[str]) -> "Parameters":
+        """The same, with the defaults of all parameters without effect but those to be kept."""
+        parameters = self
         while idle := {
             name: default
-            for name, default in kept.without_effect()
-            if name not in given_values and getattr(kept, name) != default
+            for name, default in parameters.without_effect()
+            if name not in kept and getattr(parameters, name) != default
         }:
-            kept = kept.model_copy(update=idle)
-        return kept.check()
+            parameters = parameters.model_copy(update=idle)
+        return parameters
 
     def misfits(self) -> Iterator[Conflict]:
         """Conflicts with the default topology."""
