@@ -63,6 +63,11 @@ def test_station_on_a_cable_inherits_nothing_of_the_radio(tmp_path: Path) -> Non
             "near: {ack_filter: police, ack_filter_rate: 1Mbit, ack_filter_stations: first}",
             "8: topology.servers.near.ack_filter_stations: not a parameter of servers",
         ),
+        (
+            "laptop: {",
+            "laptop: {walk: 0s=5m,2s=6m, ",
+            "12: topology.stations.laptop.2s=6m: unknown key; write a value that contains commas",
+        ),
         ("near: {}", "near:", "'' is not a mapping; write `key: value` lines below it, or {}"),
         ("    near: {}\n", nodes(17, "{}"), "7: topology.servers: 17 given; allowed: 0 to 16"),
         (
@@ -168,6 +173,14 @@ def test_a_value_of_the_design_is_reported_where_it_is(
     with pytest.raises(InputError) as error:
         load(write(tmp_path, f"{SMALL}design:\n  - {design}\n"))
     assert f"small.yaml:{message}" in str(error.value)
+
+
+def test_values_of_the_design_are_named_only_where_they_matter(tmp_path: Path) -> None:
+    design = "design:\n  - duration: [5s, 4s]\n"
+    with pytest.raises(InputError, match=r"allowed: 1s to 4s \(with duration=4s\)$"):
+        load(write(tmp_path, SMALL.replace("start: 1s, duration: 4s", "duration: 5s") + design))
+    with pytest.raises(InputError, match=r"unknown host 'ap'; allowed: near laptop phone$"):
+        load(write(tmp_path, SMALL.replace("to: laptop", "to: ap") + design))
 
 
 def test_rate_at_in_parameters_is_that_of_all_servers(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
         more = _PARAMETERS_IN if model is Parameters else ""
         key = str(error["loc"][-1])
-        return f"{_unexpected(key, model)}; {suggest.allowed(key, keys(model), more)}"
+        # As of `walk: 0s=5m,9s=6m` in braces, where the comma begins another key.
+        is_part = error["input"] == "" and not suggest.nearest(key, keys(model))
+        why = "; write a value that contains commas in quotes" if is_part else ""
+        return f"{_unexpected(key, model)}{why}; {suggest.allowed(key, keys(model), more)}"
     if error["type"] == "missing":
         return "missing"
     if error["type"] == "literal_error":

@@ -222,6 +222,8 @@ class _Reader:
             if problem.at[0] == "parameters" and (name := str(problem.at[1])) in values:
                 raise self._error(_place_of(name, experiment, values, at), problem.text)
             given = " ".join(f"{name}={value}" for name, value in values.items())
+            if problem in problems_of(experiment.network, experiment.parameters):
+                given = ""  # it is not about these values
             raise self._error(problem.at, f"{problem.text}{given and f' (with {given})'}")
 
     def _check_published(self, experiment: Experiment) -> None:
