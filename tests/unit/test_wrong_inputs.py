@@ -111,6 +111,7 @@ run thesis-lan --set capture=ap | 'ap' is not a capture point
 run thesis-lan --set stations=65 | '65' is out of range; allowed: 1 to 64
 run thesis-lan --set wire_loss=2 | --set wire_loss: '2' is out of range
 run thesis-lan --set tsq=10 | --set tsq: '10' is not
+run thesis-lan --duration 1s --set delay=600ms --set return_delay=400ms | ping_interval: no ping is
 run thesis-lan --set distance=12 | --set distance: '12' is not a distance
 run thesis-lan --set error_model=snr --set distance=130m | distance: 130m from the access point is
 run thesis-lan --set error_model=snr --set walk=0s=5m/130m | walk: 130.1m from the access point is

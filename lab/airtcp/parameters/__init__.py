@@ -127,9 +127,21 @@ class Parameters(
         yield from self.out_of_reach(self)
         yield from self.missing_traffic()
         yield from self.misplaced()
+        yield from self._unanswered()
         if self.protocol == "udp" and self.ack_policy != "default":
             given = "protocol udp, which has no ACKs"
             yield not_with("ack_policy", self.ack_policy, given, "default")
+
+    def _unanswered(self) -> Iterator[Conflict]:
+        """Pings that end before the first answer arrives, with which a run fails."""
+        length_s = self.duration_s + 2 * self.baseline_s
+        delays_s = self.delay_s + self.return_delay_s
+        if self.lasts and self.ping_interval_s and delays_s >= length_s:
+            yield Conflict(
+                "ping_interval",
+                f"no ping is answered within {format_duration_s(length_s)} with delays of "
+                f"{format_duration_s(delays_s)} together; allowed: 0ms, or a longer duration",
+            )
 
     @property
     def conditions(self) -> tuple[object, ...]:
