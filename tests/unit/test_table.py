@@ -56,3 +56,38 @@ def test_a_note_names_factors_that_change_nothing(
     lines = table(results.model_copy(update={"runs": tuple(runs)})).splitlines()
     note = f"note: some cases that differ only in {names} have equal metrics"
     assert [line for line in lines if "differ only" in line] == ([note] if names else [])
+
+
+def test_the_note_on_few_runs_is_on_the_metrics_shown() -> None:
+    seeds = [{"goodput_mbps": 5.0 + seed, "acks_sent": 2} for seed in range(3)]
+    seeds[0]["udp_jitter_ms"] = 1.0
+    results = document("thesis-lan", {("ack_policy=default",): seeds})
+    assert "note: a case with one run" not in table(results)
+    assert "note: a case with one run" not in table(results, ["acks_sent"])
+    assert "note: a case with one run" in table(results, ["udp_jitter_ms"])
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "shown"),
+    [
+        ("acks_sent", [32, 32], ["32", "± 0"]),
+        ("acks_sent", [32, 33], ["32.50", "± 6.35"]),
+        ("acks_sent", [31, 33], ["32.00", "± 12.71"]),
+        ("cwnd_segments_max", [32.0], ["32", "-"]),
+        ("goodput_mbps", [32.0], ["32.00", "-"]),
+        ("udp_jitter_ms", [0.0042], ["0.00420", "-"]),
+        ("udp_jitter_ms", [0.0, 0.0], ["0.00", "± 0.00"]),
+        ("udp_lost_share", [0.25], ["0.25", "-"]),
+    ],
+)
+def test_decimal_places_of_values(metric: str, values: list[float], shown: list[str]) -> None:
+    seeds = [{metric: value} for value in values]
+    results = document("thesis-lan", {("ack_policy=default",): seeds})
+    line = table(results, [metric]).splitlines()[1]
+    cells = " ".join([str(len(values)), *shown]).split()
+    assert line.split()[1 : 1 + len(cells)] == cells
+
+
+def test_a_ratio_to_a_published_value_can_be_zero() -> None:
+    results = document("thesis-lan", {("ack_policy=default", "delay=0ms"): [{"goodput_mbps": 0.0}]})
+    assert table(results).splitlines()[1].split()[-1] == "0.00"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The tables that `run` prints."""
 
+import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from airtcp.experiment.casenames import case_name, usual_values
@@ -17,6 +18,7 @@ from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 
 _PLAN = "plan.sh"
+_COUNTED = ("segments", "MPDUs", "PPDUs", "frames")  # units of counts
 
 
 def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
@@ -26,6 +28,7 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     metrics: shown instead of the headline metrics.
     """
     parts: list[str] = []
+    shown: list[SummaryRow] = []
     usual = usual_values([summary.factors for summary in results.summary])
     used = _workloads(results)
     for workload, headline in () if metrics else HEADLINES.items():
@@ -39,17 +42,19 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
             if headline.less_is_better:
                 change = "change from default (less is better)"
             parts += _tables(results, headline, summaries, change, usual)
+            shown += summaries
     for metric in metrics:
-        shown = Headline(metric, metric)
         summaries = _summaries(results, metric)
-        parts += _tables(results, shown, summaries, "change from default", usual)
+        heading = Headline(metric, metric)
+        parts += _tables(results, heading, summaries, "change from default", usual)
+        shown += summaries
     if ratios := reproduction.ratios(results.published):
         parts.append(aligned(ratios, (0, 4)))
     for figure in results.figures:
         if figure.compared and figure.compared.points:
             parts.append(_model_table(figure.figure.title, figure.compared))
     text = "\n\n".join(parts)
-    few = note([summary.n for summary in results.summary if summary.n])
+    few = note([summary.n for summary in shown if summary.n])
     notes = [few] if few else []
     notes += [
         f"note: {metric} does not apply to any of these runs: {METRICS[metric].how}"
@@ -127,22 +132,20 @@ def _tables(
 ) -> Iterator[str]:
     title = f"{headline.title} {headline.unit}".rstrip()
     rows = [["", "n", title, "95%", "published", "ratio"]]
-    number = _number if headline.unit else _share
     for summary in summaries:
         published = summary.published
         ratio = (
             summary.mean / published.value
-            if published and published.value and summary.mean
+            if published and published.value and summary.mean is not None
             else None
         )
         rows.append(
             [
                 case_name(summary.factors, usual),
                 str(summary.n),
-                number(summary.mean),
-                "-" if summary.ci95 is None else f"± {number(summary.ci95)}",
+                *_texts(headline.unit, summary),
                 _published(published),
-                f"{ratio:.2f}" if ratio else "-",
+                "-" if ratio is None else f"{ratio:.2f}",
             ]
         )
     yield aligned(_without_dashes(rows, "published"))
@@ -217,12 +220,26 @@ def change(ratio: float | None) -> str:
     return f"{percent:+.1f}%" if percent else "0.0%"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+def _texts(unit: str, summary: SummaryRow) -> tuple[str, str]:
+    """The mean and its interval, with as many decimal places; counts have none if all are whole."""
+    mean, half = summary.mean, summary.ci95
+    if mean is None:
+        return "-", "-"
+    form = ".3g"
+    if unit in _COUNTED and mean == int(mean) and (half is None or half == int(half)):
+        form = ".0f"
+    elif unit:
+        form = f".{_decimals(mean)}f"
+    return f"{mean:{form}}", "-" if half is None else f"± {half:{form}}"
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
+def _number(value: float) -> str:
+    return f"{value:.{_decimals(value)}f}"
+
+
+def _decimals(value: float) -> int:
+    """Two decimal places, or those of three significant digits of a small value."""
+    return 2 if value == 0 or abs(value) >= 0.1 else 2 - math.floor(math.log10(abs(value)))
 
 
 def _published(published: PublishedValue | None) -> str:
