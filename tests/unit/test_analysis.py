@@ -321,3 +321,12 @@ def test_parameters_that_differ_are_listed_if_there_is_no_pair(tmp_path: Path) -
     assert analysis.pair(sweep, sweep, no_warning).differing == ()
     limited = write_sweep(tmp_path / "limited", {(7, 1): 1.0}, txq_limit="256")
     assert analysis.pair(sweep, limited, no_warning).differing == ["txq_limit (preset; 256)"]
+
+
+def test_the_headline_of_a_case_is_that_of_a_run_that_succeeded() -> None:
+    """In a custom topology, the parameter `workload` need not be that of the flows."""
+    row = {"seed": 1, "workload": "bulk", "page_time_ms_mean": None}
+    runs = [analysis.Run.of(row), analysis.Run.of(row | {"seed": 2, "page_time_ms_mean": 5.0})]
+    pairs = analysis.Pairs((), [{run.seed: (run, run) for run in runs}], (0, 0))
+    [compared] = analysis.compare(pairs, ()).rows
+    assert list(compared[1:4]) == ["page_time_ms_mean", 1, 5.0]

@@ -342,7 +342,10 @@ def compare(pairs: Pairs, metrics: Sequence[str]) -> Answer:
 
 
 def _headline_metric(seeds: dict[int, tuple[Run, Run]]) -> str:
-    run, _ = next(iter(seeds.values()))
+    """Of the first run with metrics: failed ones have none."""
+    runs = [run for run, _ in seeds.values()]
+    succeeded = (run for run in runs if set(run.metrics.values()) != {None})
+    run = next(succeeded, runs[0])
     return headline_of(str(run.parameters["workload"]), run.metrics).metric
 
 
