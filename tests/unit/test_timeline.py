@@ -38,7 +38,8 @@ def rows_of(path: Path, start_ms: float = 0) -> list[Panel]:
 
 def boxes(panel: Panel) -> list[Box]:
     """The PPDUs in a row."""
-    return [mark for mark in panel.marks if isinstance(mark, Box) and mark.tip]
+    marks = (mark for mark in panel.marks if isinstance(mark, Box) and mark.tip)
+    return [mark for mark in marks if "the capture ends" not in mark.tip]
 
 
 def test_a_timeline_is_a_part_of_the_capture(tmp_path: Path) -> None:
@@ -186,6 +187,13 @@ def test_the_caption_says_how_typical_the_part_is(tmp_path: Path) -> None:
     assert starts == {4000}
 
 
+def test_a_part_beyond_the_end_of_a_capture_is_judged_by_what_it_contains(tmp_path: Path) -> None:
+    results = write_transfers(tmp_path / "out", {"default": 14}, length_ms=4990)
+    [plot], _ = timeline.plots(results, 4965)
+    assert "Typical of the run" in plot.caption and "28 such MPDUs here" in plot.caption
+    assert "of the 24.0 ms until the capture ends" in plot.caption
+
+
 @pytest.mark.parametrize(("length_ms", "start_ms"), [(6000, 4000), (1500, 1249)])
 def test_a_baseline_is_not_shown(tmp_path: Path, length_ms: int, start_ms: int) -> None:
     """Its PPDUs are more like the mean than those of the transfer."""
@@ -315,7 +323,8 @@ def test_the_legend_has_only_types_that_occur(tmp_path: Path) -> None:
         return [entry.name for entry in described.legend.entries]
 
     assert legend(records()) == ["data", "beacon", "BlockAck", "lost", "collision"]
-    assert legend([frame(0, 10, control=ACK)]) == ["ACK"]
+    assert legend([frame(0, 10, control=ACK), frame(60_000, 60_010)]) == ["ACK"]
+    assert legend([frame(0, 10, control=ACK)]) == ["ACK", "not captured"]
 
 
 def test_an_idle_period_is_shown(tmp_path: Path) -> None:
@@ -346,6 +355,24 @@ def test_the_caption_has_the_share_of_busy_time(tmp_path: Path) -> None:
         "From 0 ms after the capture began, the medium was busy 9% of the time: "
         "3 data PPDUs, those with TCP ACKs included, with 5 MPDUs, 4 of them lost; 1 collision."
     )
+
+
+def test_what_is_after_the_end_of_a_capture_is_not_idle(tmp_path: Path) -> None:
+    path = write_air(tmp_path, [frame(0, 1000), frame(90_000, 100_000), frame(110_000, 114_000)])
+    found = medium.read(path, 70)
+    assert found.held == pytest.approx(14 / 44)
+    assert "busy 32% of the 44.0 ms until the capture ends: 2 data PPDUs" in timeline.caption(found)
+    rows = rows_of(path, 70)
+    ends = [
+        (mark.left, mark.right, mark.tip)
+        for row in rows
+        for mark in row.marks
+        if isinstance(mark, Box) and mark.colour == "grid"
+    ]
+    assert ends == [(114, 120, "the capture ends at 114.000 ms")]
+    whole = medium.read(path, 64)
+    assert whole.held == 14 / 50
+    assert "of the time: " in timeline.caption(whole) and "Grey" not in timeline.caption(whole)
 
 
 def write_captures(out_dir: Path) -> model.Results:
@@ -385,6 +412,21 @@ def test_a_corrupt_capture_is_left_out_with_a_note(tmp_path: Path) -> None:
     assert [plot.title for plot in found] == ["Transmissions on the medium: default"]
     assert note.startswith("Left out, aad: ")
     assert "air.pcapng: ends inside" in note
+
+
+def test_a_capture_that_ends_before_the_start_is_left_out_with_a_note(tmp_path: Path) -> None:
+    results = write_captures(tmp_path)
+    write_air(tmp_path / "runs" / "aad_0ms" / "seed-1", [frame(0, 10_000)])
+    found, (note,) = timeline.plots(results, 20)
+    assert [plot.title for plot in found] == ["Transmissions on the medium: default"]
+    assert note.startswith("Left out, aad: ") and "contains 10.0 ms" in note
+
+
+def test_a_timeline_shows_the_first_run_that_has_a_capture(tmp_path: Path) -> None:
+    write_results(tmp_path, ("0ms", "50ms"))
+    write_air(tmp_path / "runs" / "aad_50ms" / "seed-2", records())
+    [plot], notes = timeline.plots(model.load(tmp_path), 20)
+    assert plot.caption.startswith("delay 50 ms, aad, seed 2. ") and not notes
 
 
 def test_a_start_after_all_captures_is_refused(

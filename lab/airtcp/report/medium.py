@@ -22,10 +22,24 @@ _TYPICAL = math.log(1.25)  # the most that a typical number of MPDUs differs fro
 
 @dataclass(frozen=True)
 class Medium:
-    """LENGTH_MS of a capture, from start_ms after its start; transmissions ordered by start."""
+    """LENGTH_MS of a capture, from start_ms after its start; transmissions ordered by start.
+
+    end_ms: where the capture ends, if it does so here, else the end of this part.
+    """
 
     start_ms: float
+    end_ms: float
     transmissions: Sequence[Transmission]
+
+    @property
+    def captured_ms(self) -> float:
+        """The length of what the capture contains of this part."""
+        return self.end_ms - self.start_ms
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the capture contains all of this part."""
+        return self.end_ms >= self.start_ms + LENGTH_MS
 
     @property
     def radios(self) -> list[int]:
@@ -60,9 +74,8 @@ class Medium:
 
     @property
     def held(self) -> float:
-        """The share of the time in which the medium was busy."""
-        start_ns = self.start_ms * NS_PER_MS
-        end_ns = start_ns + LENGTH_MS * NS_PER_MS
+        """The share of the captured time in which the medium was busy."""
+        start_ns, end_ns = self.start_ms * NS_PER_MS, self.end_ms * NS_PER_MS
         spans = _merged([(ppdu.start_ns, ppdu.end_ns) for ppdu in self.transmissions])
         held_ns = sum(min(end, end_ns) - max(start, start_ns) for start, end in spans)
         return held_ns / (end_ns - start_ns)
@@ -141,6 +154,7 @@ def read(path: Path, start_ms: float) -> Medium:
     transmissions = airtrace.read(path, start_ms / 1000, (start_ms + LENGTH_MS) / 1000)
     return Medium(
         start_ms,
+        min(start_ms + LENGTH_MS, length_ms),
         sorted(transmissions, key=lambda ppdu: (ppdu.start_ns, ppdu.sender)),
     )
 

@@ -71,6 +71,7 @@ NO_NODES: Nodes = {}
 _MPDUS = "ampdu_mpdus_mean"
 
 _LOST = "frame-lost"
+_NOT_CAPTURED = "grid"
 _COLLISION_OPACITY = 0.2
 _COLLISION_STYLE = Style(_LOST, marker="thin-cross", size=3.6, edge=1)
 
@@ -80,9 +81,8 @@ def plots(
 ) -> tuple[list[Plot], list[str]]:
     """A timeline of each policy that has a capture on the air, and notes on those left out.
 
-    It shows the first seed under the policy's first condition, or only the run with this name,
-    `CASE/seed-N`. Raises InputError if there is no such run, or if start_ms is given and no
-    capture is that long.
+    It shows the policy's first run that has one, or only the run with this name, `CASE/seed-N`.
+    Raises InputError if there is no such run, or if start_ms is given and no capture is that long.
     """
     timelines: list[Plot] = []
     notes: list[str] = []
@@ -92,7 +92,7 @@ def plots(
         else [_first(results, policy) for policy in results.policies]
     )
     shown = [item for item in wanted if _capture(item[2]).exists()]
-    at_ms = start_ms
+    at_ms, too_short = start_ms, None
     for label, policy, run in shown:
         try:
             if at_ms is None:
@@ -100,10 +100,9 @@ def plots(
             captured = _captured(run)
             air = medium.read(captured.path, at_ms)
             lanes = tcplanes.read(run, air.start_ms, air.start_ms + LENGTH_MS)
-        except InputError:
-            raise
         except AirtcpError as error:
             notes.append(f"Left out, {policy}: {error}")
+            too_short = error if isinstance(error, InputError) else too_short
             continue
         run_text = f"{label}, {policy}, seed {run.seed}"
         timelines.append(
@@ -116,6 +115,8 @@ def plots(
                 describe(air, lanes, {radio.number: radio.node for radio in run.testbed.radios}),
             )
         )
+    if too_short and not timelines:
+        raise too_short
     if not shown:
         note = "Timelines of the medium need a capture on the air: run again with --set capture=air"
         if start_ms is not None:
@@ -167,8 +168,9 @@ def _typical(air: Medium, captured: Captured) -> str:
     here, mean = air.mpdus_mean, captured.mpdus_mean
     if here is None or mean is None:
         return "No data here." if here is None else ""
+    is_typical = captured.is_typical(here, air.mpdus * LENGTH_MS / air.captured_ms)
     text = (
-        f"{'Typical' if captured.is_typical(here, air.mpdus) else 'Not typical'} of the run: PPDUs "
+        f"{'Typical' if is_typical else 'Not typical'} of the run: PPDUs "
         f"with more than TCP ACKs have {here:.3g} MPDUs on average, {mean:.3g} in the whole run"
     )
     if captured.mpdus is not None:
@@ -178,8 +180,9 @@ def _typical(air: Medium, captured: Captured) -> str:
 
 
 def _first(results: Results, policy: str) -> tuple[str, str, Run]:
-    """The first run of a policy, under its first condition."""
-    return next(item for item in _runs(results) if item[1] == policy)
+    """The first run of a policy that has a capture on the air, or the first without one."""
+    runs = [item for item in _runs(results) if item[1] == policy]
+    return next((item for item in runs if _capture(item[2]).exists()), runs[0])
 
 
 def _named(results: Results, name: str) -> tuple[str, str, Run]:
@@ -211,6 +214,8 @@ def caption(air: Medium) -> str:
     )
     if len(air.lanes) < len(air.radios):
         text += f"The {len(air.lanes)} of {len(air.radios)} radios that used the medium longest. "
+    if not air.is_whole:
+        text += "Grey: after the end of the capture. "
     return text + _counts(air)
 
 
@@ -218,9 +223,10 @@ def _counts(air: Medium) -> str:
     data = [ppdu for ppdu in air.transmissions if ppdu.kind == "data"]
     lost = sum(len(ppdu.lost) for ppdu in data)
     collided = len(medium.collisions(air.transmissions))
+    time = "time" if air.is_whole else f"{air.captured_ms:.1f} ms until the capture ends"
     return (
         f"From {air.start_ms:g} ms after the capture began, the medium was busy "
-        f"{air.held:.0%} of the time: {counted(len(data), 'data PPDU')}, those with TCP ACKs "
+        f"{air.held:.0%} of the {time}: {counted(len(data), 'data PPDU')}, those with TCP ACKs "
         f"included, with {counted(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
         f"{counted(collided, 'collision')}."
     )
@@ -284,6 +290,8 @@ def _row(
         Rule(axis="y", at=lane, colour="grid", width=0.5) for lane in range(1, len(names))
     ]
     marks += tcplanes.marks(of_tcp, limits_ms)
+    if not air.is_whole:
+        marks += _not_captured(air.end_ms, limits_ms, above, y.limits[0])
     for start_ns, end_ns in spoiled:
         spans_ms = (start_ns / NS_PER_MS, end_ns / NS_PER_MS)
         marks += _collision(spans_ms, limits_ms, above, y.limits[0])
@@ -301,6 +309,16 @@ def _radio_names(air: Medium, nodes: Nodes) -> list[str]:
         f"{nodes[radio]}, radio" if radio in nodes else f"radio {radio}{' (AP)' * (radio in aps)}"
         for radio in air.lanes
     ]
+
+
+def _not_captured(
+    from_ms: float, limits_ms: tuple[float, float], top: float, bottom: float
+) -> list[Mark]:
+    """A band across the lanes of the radios from the end of the capture on."""
+    left, right = max(from_ms, limits_ms[0]), limits_ms[1]
+    tip = f"the capture ends at {from_ms:.3f} ms"
+    box = Box(left=left, right=right, top=top, bottom=bottom, colour=_NOT_CAPTURED, tip=tip)
+    return [box] if left < right else []
 
 
 def _collision(
@@ -388,4 +406,6 @@ def _legend(air: Medium, has_collisions: bool) -> list[Entry]:
         entries.append(Entry("lost", _LOST))
     if has_collisions:
         entries.append(Entry("collision", _COLLISION_STYLE))
+    if not air.is_whole:
+        entries.append(Entry("not captured", _NOT_CAPTURED))
     return entries
