@@ -148,9 +148,9 @@ ARRIVALS_US = (0, 50, 100, 400, 450, 500, 900, 950)
 ACKS_US = (60, 110, 510)
 
 
-def write_station_capture(run: Path) -> None:
-    """Data segments at ARRIVALS_US, with sequence numbers 0, 1, ...; pure ACKs at ACKS_US."""
-    data = [(us, sequence, True) for sequence, us in enumerate(ARRIVALS_US)]
+def write_station_capture(run: Path, arrivals_us: Sequence[int] = ARRIVALS_US) -> None:
+    """Data segments at arrivals_us, with sequence numbers 0, 1, ...; pure ACKs at ACKS_US."""
+    data = [(us, sequence, True) for sequence, us in enumerate(arrivals_us)]
     acks = [(us, 0, False) for us in ACKS_US]
     write_pcap(
         run / "station.pcap",

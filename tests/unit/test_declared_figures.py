@@ -348,6 +348,24 @@ def test_declared_figure_omits_runs_without_their_file(tmp_path: Path) -> None:
     assert "figure-1" in plots_of(out_dir)
 
 
+def test_flows_without_a_measured_rtt_are_left_out(tmp_path: Path) -> None:
+    figure = {"title": "RTT", "over_time": "rtt", "lines": "ack_policy"}
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    path = out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv"
+    path.write_text(re.sub("[123]0000,", "0,", path.read_text()))
+    assert re.search(r"RTT: aad left out: .*tcp-server\.csv: has no RTT", text_of(out_dir))
+    [panel] = plots_of(out_dir)["figure-1"].figure.panels
+    assert [mark.entries for mark in panel.marks] == [["default"]]
+
+
+def test_time_on_real_hosts_is_not_virtual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy"}
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    assert plots_of(out_dir)["figure-1"].figure.panels[0].x.name == "virtual time"
+    monkeypatch.setattr(model.Run, "hosts", {"server": "a host"})
+    assert plots_of(out_dir)["figure-1"].figure.panels[0].x.name == "time"
+
+
 def test_points_are_joined_by_value_not_in_the_order_of_the_cases(tmp_path: Path) -> None:
     [plot] = declared(tmp_path, AGAINST)
     shown = model.load(tmp_path / "out")

@@ -419,6 +419,13 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
     assert len(shown["aad, ACK sent"]) == len(ACKS_US)
 
 
+def test_segments_that_arrive_at_the_same_time_have_no_figure_of_gaps(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path / "out")
+    write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1", [100] * 8)
+    assert "delay-0-ms-arrivals" not in plots_of(out_dir)
+    assert "station.pcapng: all data segments shown arrived at the same time" in text_of(out_dir)
+
+
 def test_matplotlib_is_loaded_only_for_print(site: Path, tmp_path: Path) -> None:
     shutil.copytree(site / "two", tmp_path / "two")
     program = (

@@ -40,7 +40,9 @@ def test_a_range_between_equal_gains_has_one_value() -> None:
         (0.04567, "0.0457"),
         (1234567.8, "1\N{NARROW NO-BREAK SPACE}234\N{NARROW NO-BREAK SPACE}568"),
         (-2.5, f"{MINUS}2.50"),
-        (-0.00004, "0.0000"),
+        (0.0004567, "0.00046"),
+        (-0.00004, f"{MINUS}0.000040"),
+        (-0.0000004, "0.0000"),
     ],
 )
 def test_numbers_are_readable(value: float | None, written: str) -> None:

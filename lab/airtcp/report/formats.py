@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Formats numbers for the page."""
 
+import math
+
 from airtcp.statistics import Summary, part_below
+
+_LEAST = 1e-6  # smaller values are rounding errors
 
 _MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float | None) -> str:
-    """Three or four significant digits; large whole numbers unchanged; a dash for None."""
+    """Two to four significant digits; large whole numbers unchanged; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     magnitude = abs(value)
@@ -17,8 +21,14 @@ def number(value: float | None) -> str:
         text = f"{value:.0f}"
     else:
         # z: a small negative value is 0.0000, not -0.0000
-        text = f"{value:z.{1 if magnitude >= 100 else 2 if magnitude >= 1 else 4}f}"
+        text = f"{value:z.{_decimals(magnitude)}f}"
     return text.replace("-", _MINUS)
+
+
+def _decimals(magnitude: float) -> int:
+    if magnitude >= 1:
+        return 1 if magnitude >= 100 else 2
+    return max(4, 1 - math.floor(math.log10(magnitude))) if magnitude >= _LEAST else 4
 
 
 def rounded(value: float, digits: int) -> str:

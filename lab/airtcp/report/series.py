@@ -170,7 +170,7 @@ def received(run_dir: Path, testbed: Testbed) -> list[tuple[Floats, Floats]]:
 def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
     """Read arrivals from the capture at the first receiver; None if there is no such capture.
 
-    Raises AirtcpError if a capture is corrupt or contains too few segments.
+    Raises AirtcpError if a capture is corrupt, or contains too few segments or no gap between them.
     """
     first = _over_tcp(run_dir, testbed)[0]
     path = run_dir / f"{first.receiver}.pcapng"
@@ -185,6 +185,8 @@ def arrivals(run_dir: Path, testbed: Testbed) -> Arrivals | None:
     times_ns = [segment.time_ns for segment in data]
     since_first_ns = numpy.array([time_ns - times_ns[0] for time_ns in times_ns], dtype=float)
     gaps_ms = numpy.diff(since_first_ns) / 1e6
+    if not gaps_ms.any():
+        raise AirtcpError(f"{path}: all data segments shown arrived at the same time")
     air = run_dir / "air.pcapng"
     on_air = _aggregates_on_air(air, data) if air.exists() else None
     return Arrivals(

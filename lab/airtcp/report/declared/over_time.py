@@ -173,10 +173,14 @@ class _Read:
 
 
 def _read(place: Place, quantity: _Quantity) -> _Read:
+    """Raises AirtcpError if no flow has a value."""
     run = place.measured.runs[0]
     file, flows = quantity.read(run)
     thresholds = quantity.threshold(run)[1] if quantity.threshold else ()
-    return _Read(place, file, flows, [flow for flow in thresholds if flow[0].size])
+    known, limits = ([flow for flow in each if flow[0].size] for each in (flows, thresholds))
+    if not known:
+        raise AirtcpError(f"{run.directory / file}: has no {quantity.axis.name}")
+    return _Read(place, file, known, limits)
 
 
 def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
@@ -234,7 +238,8 @@ def _over_time(laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]) ->
     longest_s = max(float(times_s[-1]) for item in items for times_s, _ in item.flows)
     drawn = [values for item in items for _, values in (*item.flows, *item.thresholds)]
     largest = max(float(values.max()) for values in drawn)
-    x = Axis("virtual time", "s", (0, longest_s))
+    clock = "time" if any(item.run.hosts for item in items) else "virtual time"
+    x = Axis(clock, "s", (0, longest_s))
     y = replace(quantity.axis, limits=(0, 1.06 * largest or 1.0))
     entries = panels.line_entries(laid_out)
     if quantity.apart:
