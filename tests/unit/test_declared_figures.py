@@ -218,6 +218,38 @@ def test_a_declared_figure_relative_to_a_line(tmp_path: Path) -> None:
         assert ["aad", delay, f"{ratio} ± 0", "2", EN_DASH, EN_DASH] in rows(plot)
 
 
+def test_a_value_that_has_no_baseline_is_not_shown_as_a_ratio(tmp_path: Path) -> None:
+    """No seed is common to both policies."""
+    figure = {
+        **{"title": "Gain", "x": "delay", "y": ["goodput_mbps"]},
+        **{"lines": "ack_policy", "relative_to": "default"},
+    }
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"), [figure])
+    document = json.loads((out_dir / "results.json").read_text())
+    for run in document["runs"]:
+        is_baseline = run["factors"]["ack_policy"] == "default"
+        if run["factors"]["delay"] == "0ms" and is_baseline == (run["seed"] == 1):
+            run |= {"status": "failed", "error": "no", "metrics": dict.fromkeys(run["metrics"])}
+    save(out_dir, document)
+    assert [row[1:3] for row in rows(plots_of(out_dir)["figure-1"])] == [["50.00", "0.9500 ± 0"]]
+    for run in document["runs"]:
+        if run["factors"]["delay"] == "50ms":
+            run["metrics"]["goodput_mbps"] = 0
+    save(out_dir, document)
+    assert "figure-1" not in plots_of(out_dir)
+    assert "Gain: left out: no case can be compared with default." in text_of(out_dir)
+
+
+def test_an_only_sample_is_drawn(tmp_path: Path) -> None:
+    """It is the first, at 0 s."""
+    figure = {"title": "Received", "over_time": "received", "lines": "ack_policy"}
+    out_dir = write_results(tmp_path / "out", figures=[figure])
+    for path in out_dir.glob("runs/*/*/tcp-station.csv"):
+        head, first, *_, closed = path.read_text().splitlines()
+        path.write_text("\n".join([head, first, closed, ""]))
+    assert plots_of(out_dir)["figure-1"].figure.panels[0].x.limits == (0, 1)
+
+
 def test_a_relative_figure_compares_cases_that_differ_only_in_the_line(tmp_path: Path) -> None:
     """It does not name the delay: each case has the baseline with its own delay."""
     figure = {

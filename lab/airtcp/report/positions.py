@@ -18,6 +18,7 @@ from airtcp.report.figure import (
     Text,
     floats,
 )
+from airtcp.report.formats import rounded
 from airtcp.report.model import Results
 from airtcp.report.plot import Plot
 from airtcp.testbed.model import Testbed
@@ -50,7 +51,7 @@ def plot(results: Results) -> Plot | None:
         for run in runs
         for radio in run.testbed.radios
     }
-    reach = " or ".join(f"{each:.3g}" for each in sorted(ranges))
+    reach = " or ".join(rounded(each, 3) for each in sorted(ranges))
     return Plot(
         "map",
         "Positions",

@@ -137,6 +137,7 @@ def with_factor(case: Measured, name: str) -> Measured:
 def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
     """The other cases, with their metrics as ratios to the baseline, seed by seed.
 
+    Without those that have no ratio: no seed is common, or a value of the baseline is 0.
     Of several baselines with the same values of the figure's factors, a case is compared with the
     one that has its values of the factors in which they differ.
     """
@@ -168,7 +169,9 @@ def relative(figure: MetricFigure, cases: Sequence[Measured]) -> list[Measured]:
             continue
         ratios = {y: paired_ratio(base.by_seed(y), case.by_seed(y)) for y in figure.y}
         known = {y: ratio for y, ratio in ratios.items() if ratio}
-        compared.append(replace(case, summaries={**case.summaries, **known}, published={}))
+        rest = {name: value for name, value in case.summaries.items() if name not in figure.y}
+        if known:
+            compared.append(replace(case, summaries={**rest, **known}, published={}))
     return compared
 
 

@@ -56,9 +56,7 @@ def _cases(figure: MetricFigure, cases: Sequence[Measured], notes: list[str]) ->
     if figure.relative_to:
         having = layout.relative(figure, having)
         if not having:
-            raise AirtcpError(
-                f"left out: {figure.relative_to}, or a case to compare with it, is missing."
-            )
+            raise AirtcpError(f"left out: no case can be compared with {figure.relative_to}.")
     return having
 
 

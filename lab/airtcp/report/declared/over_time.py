@@ -239,7 +239,7 @@ def _over_time(laid_out: Layout, quantity: _Quantity, items: Sequence[_Read]) ->
     drawn = [values for item in items for _, values in (*item.flows, *item.thresholds)]
     largest = max(float(values.max()) for values in drawn)
     clock = "time" if any(item.run.hosts for item in items) else "virtual time"
-    x = Axis(clock, "s", (0, longest_s))
+    x = Axis(clock, "s", (0, longest_s or 1.0))
     y = replace(quantity.axis, limits=(0, 1.06 * largest or 1.0))
     entries = panels.line_entries(laid_out)
     if quantity.apart:
