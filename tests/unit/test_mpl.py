@@ -51,6 +51,18 @@ def test_axes_match_their_description() -> None:
     assert not axes.spines["left"].get_visible()
 
 
+@pytest.mark.parametrize(
+    ("limits", "ticks"),
+    [((5, 90), ["5", "10", "20", "50"]), ((12, 90), ["20", "50"]), ((1, 200), ["1", "10", "100"])],
+)
+def test_short_logarithmic_axes_have_several_ticks(
+    limits: tuple[float, float], ticks: list[str]
+) -> None:
+    axes = drawn([], y=Axis("time", "ms", limits, scale="log"))
+    shown = (*axes.get_yticklabels(), *axes.get_yticklabels(minor=True))
+    assert [text for label in shown if (text := label.get_text())] == ticks
+
+
 def test_an_interval_extends_by_half_to_both_sides() -> None:
     bars = Bars(
         length=floats([4, 6]),

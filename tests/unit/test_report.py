@@ -33,6 +33,7 @@ from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.report import inside, model, page, palette, series, write_report, writer
 from airtcp.report.figure import Line, Text
+from airtcp.results.record import HostRecord
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -417,6 +418,27 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
     }
     assert shown["aad"] == ["0.05", "0.05", "0.4", "0.05", "0.3", "0.05", "0.05"]  # by shade
     assert len(shown["aad, ACK sent"]) == len(ACKS_US)
+
+
+def test_a_report_of_real_hosts_has_no_virtual_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out_dir = write_results(tmp_path / "out")
+    assert "to the nanosecond" in text_of(out_dir)
+    document = json.loads((out_dir / "results.json").read_text())
+    for run in document["runs"]:
+        run["cost"]["virtual_s"] = None
+    save(out_dir, document)
+    host = HostRecord(
+        **{"ssh": "box", "kernel": "6.1", "ack_policies": (), "clock_ahead_ms": 0},
+        **{"clock_error_ms": 0, "radio": None, "driver": None},
+    )
+    monkeypatch.setattr(model.Run, "hosts", {"server": host})
+    shown = text_of(out_dir)
+    assert "Measured on real hosts: server box (Linux 6.1)" in shown
+    assert "to the nanosecond" not in shown and "from boot to power-off" not in shown
+    total = shown[shown.index('class="text">all</th>') :].partition("</tr>")[0]
+    assert re.findall("<td>(.*?)</td>", total) == ["", "4", EN_DASH, "8.00", "6.00", EN_DASH]
 
 
 def test_segments_that_arrive_at_the_same_time_have_no_figure_of_gaps(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure as MplFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path as Outline
+from matplotlib.ticker import NullFormatter
 
 from airtcp.report import labels
 from airtcp.report.figure import (
@@ -40,6 +41,7 @@ from airtcp.report.figure import (
 from airtcp.report.labels import Area
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
+from airtcp.report.ticks import ticks
 from airtcp.statistics import part_below
 
 _DASHES: Mapping[Dash | None, Any] = {
@@ -162,7 +164,9 @@ def _dress_axis(axes: Axes, name: Literal["x", "y"], described: Axis) -> None:
     axis = getattr(axes, f"{name}axis")
     if described.scale == "log":
         getattr(axes, f"set_{name}scale")("log")
-        axis.set_major_formatter("{x:g}")
+        shown = ticks(described, 0)
+        axis.set_ticks([tick.at for tick in shown], [tick.label for tick in shown])
+        axis.set_minor_formatter(NullFormatter())
     getattr(axes, f"set_{name}lim")(*described.limits)
     if described.ticks:
         axis.set_ticks(

@@ -88,6 +88,7 @@ def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None
             for measured in condition.policies
         ],
         total=_added(results.runs),
+        on_hosts=any(condition.on_hosts for condition in results.conditions),
         usual=", ".join(factor(name, value) for name, value in results.usual.items()),
         parameters=_common_parameters(results),
         topology=_topology(results),
@@ -370,15 +371,17 @@ def _published_row(row: PublishedComparison) -> PublishedRow:
     )
 
 
-def _added(runs: Sequence[Run]) -> dict[str, float]:
-    total = {
-        "wall_s": sum(run.record.cost.wall_s for run in runs),
+def _added(runs: Sequence[Run]) -> dict[str, float | None]:
+    """The cost of runs. virtual_s, speed: None if real hosts did them all."""
+    wall_s = sum(run.record.cost.wall_s for run in runs)
+    virtual = [run.record.cost.virtual_s for run in runs if run.record.cost.virtual_s is not None]
+    return {
+        "runs": len(runs),
+        "wall_s": wall_s,
         "cpu_s": sum(run.record.cost.cpu_s for run in runs),
-        "virtual_s": sum(run.record.cost.virtual_s or 0.0 for run in runs),
+        "virtual_s": sum(virtual) if virtual else None,
+        "speed": sum(virtual) / wall_s if virtual and wall_s else None,
     }
-    total["speed"] = total["virtual_s"] / total["wall_s"] if total["wall_s"] else 0.0
-    total["runs"] = len(runs)
-    return total
 
 
 def _topology(results: Results) -> list[str]:
