@@ -159,7 +159,8 @@ def _captured(run: Run, length_ms: float = math.inf) -> Captured:
         max(from_ms, 0.0),
         min(from_ms + last_ms, length_ms),
         run.record.metrics.get(_MPDUS),
-        mpdus * LENGTH_MS / last_ms if last_ms else None,
+        # A shorter transfer is within one such part.
+        mpdus * LENGTH_MS / max(last_ms, LENGTH_MS),
     )
 
 
