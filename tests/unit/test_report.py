@@ -441,6 +441,26 @@ def test_a_report_of_real_hosts_has_no_virtual_time(
     assert re.findall("<td>(.*?)</td>", total) == ["", "4", EN_DASH, "8.00", "6.00", EN_DASH]
 
 
+def test_policies_are_not_compared_under_different_conditions_if_cases_failed(
+    tmp_path: Path,
+) -> None:
+    """Of two delays, each policy has succeeded with another one."""
+    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
+    document = json.loads((out_dir / "results.json").read_text())
+    failed = [{"ack_policy": "default", "delay": "50ms"}, {"ack_policy": "aad", "delay": "0ms"}]
+    for run in document["runs"]:
+        if run["factors"] in failed:
+            run |= {"status": "failed", "error": "no", "metrics": dict.fromkeys(run["metrics"])}
+    for row in document["summary"]:
+        if row["factors"] in failed:
+            row |= {"mean": None, "ci95": None, "n": 0}
+    save(out_dir, document)
+    assert (
+        "With ACK policy aad, delay 50 ms, goodput is 62.4% lower than with ACK policy default, "
+        "delay 0 ms" in text_of(out_dir)
+    )
+
+
 def test_segments_that_arrive_at_the_same_time_have_no_figure_of_gaps(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out")
     write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1", [100] * 8)

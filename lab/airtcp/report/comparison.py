@@ -97,7 +97,7 @@ def compare(results: Results, headline: Headline) -> Comparison | None:
     varying = _varying(cases)
     for name in _candidates(results, varying):
         base = _baseline(name, [_value(case, name) for case in cases])
-        others = _independent(cases, name, varying)
+        others = _independent(results, cases, name, varying)
         groups: dict[tuple[Plain, ...], list[Measured]] = {}
         for case in cases:
             groups.setdefault(_values(case, others), []).append(case)
@@ -138,11 +138,21 @@ def _ratio(baseline: Measured, case: Measured, metric: str) -> Summary | None:
     return paired_ratio(baseline.by_seed(metric), case.by_seed(metric))
 
 
-def _independent(cases: Sequence[Measured], name: str, varying: Sequence[str]) -> list[str]:
-    """The other factors without those that the factor determines, such as a filter's rate."""
+def _independent(
+    results: Results, cases: Sequence[Measured], name: str, varying: Sequence[str]
+) -> list[str]:
+    """The other factors without those that the factor determines, such as a filter's rate.
+
+    Cases without a run count: failures must not make other factors look determined.
+    """
 
     def is_determined(other: str) -> bool:
         pairs = {(str(_value(case, name)), str(_value(case, other))) for case in cases}
+        pairs |= {
+            (str(factors[name]), str(factors[other]))
+            for factors in results.all_factors
+            if {name, other} <= factors.keys()
+        }
         return len(pairs) == len({value for value, _ in pairs})
 
     return [other for other in varying if other != name and not is_determined(other)]

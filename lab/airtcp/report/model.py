@@ -184,7 +184,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of an experiment."""
+    """The results of an experiment. all_factors: of all cases, also of those without a run."""
 
     name: str
     title: str
@@ -202,6 +202,7 @@ class Results:
     compares: str  # the main factor; "" if not declared
     expects: str
     reason: str  # why values differ from published ones
+    all_factors: Sequence[Mapping[str, Plain]] = ()
 
     @property
     def settings(self) -> list[str]:
@@ -302,6 +303,7 @@ def load(out_dir: Path) -> Results:
         compares=document.compares,
         expects=document.expects,
         reason=document.reason,
+        all_factors=list({str(row.factors): row.factors for row in document.summary}.values()),
     )
 
 
