@@ -26,6 +26,7 @@ from airtcp.results import onair
 from airtcp.testbed.default import testbed
 
 POWER_MANAGEMENT = 0x10
+ACTION = 0xD0
 LENGTH_US = 1_000_000
 
 
@@ -111,6 +112,17 @@ def test_a_dozing_radio_receives_beacons_only(measured: Measured) -> None:
     assert values["station_tx_share"] == pytest.approx(0.0004)
     assert values["station_wakeups_per_s"] == 1
     assert "station_energy_j_per_gb" not in values  # there is no goodput
+
+
+def test_a_radio_does_not_doze_while_it_transmits(measured: Measured) -> None:
+    """Frames without data, such as the end of a BlockAck session, do not end power save."""
+    other = frame(300_000, 301_000, sender=1, receiver=0, control=ACTION, direction=0)
+    for beacons in ([], [beacon(400_000)]):
+        values = measured([null(1, saves=True), other, *beacons, LAST], power_save="on")
+        received = 0.001 * len(beacons)
+        assert values["station_tx_share"] == pytest.approx(0.0011)
+        assert values["station_rx_share"] == pytest.approx(received)
+        assert values["station_doze_share"] == pytest.approx(1 - 0.000101 - 0.001 - received)
 
 
 def test_a_radio_without_power_save_does_not_doze(measured: Measured) -> None:

@@ -75,7 +75,7 @@ def states_of(sent: Sent, testbed: Testbed, station: Node, window_s: tuple[float
 
     A radio that is awake receives everything on the channel of its access point, whoever it is for;
     one that dozes receives what the access point sends to groups. It dozes from the end of a data
-    frame with the Power Management bit to the next one without.
+    frame with the Power Management bit to the next one without, except while it transmits.
     """
     own, access_point = testbed.radio(station.name), testbed.radio(station.access_point)
     in_cell = numpy.isin(sent["sender"], [own, access_point])
@@ -86,12 +86,13 @@ def states_of(sent: Sent, testbed: Testbed, station: Node, window_s: tuple[float
     awake = _intervals([window_s[0], *dozing.ravel(), window_s[1]])
     transmitting_s = _covered_s(by_own, _intervals(window_s))
     received_dozing_s = _covered_s(to_groups, dozing)
-    receiving_s = _covered_s(sent, awake) - transmitting_s + received_dozing_s
+    sent_dozing_s = _covered_s(by_own, dozing)  # frames without data
+    receiving_s = _covered_s(sent, awake) - transmitting_s + sent_dozing_s + received_dozing_s
     length_s = window_s[1] - window_s[0]
     return States(
         transmitting_s / length_s,
         max(0.0, receiving_s / length_s),
-        (numpy.diff(dozing).sum() - received_dozing_s) / length_s,
+        (numpy.diff(dozing).sum() - sent_dozing_s - received_dozing_s) / length_s,
         (dozing[:, 1] < window_s[1]).sum() / length_s,
     )
 
