@@ -416,6 +416,14 @@ def test_words_name_lines_without_their_factor() -> None:
     assert layout.line(["gro"], [], {"gro": "on"}) == "gro on"
 
 
+def test_every_line_has_a_name_if_there_are_several() -> None:
+    off, on = {"rate": "unlimited", "tsq": "kernel"}, {"rate": "50Mbit", "tsq": "kernel"}
+    assert layout.line([], ["rate"], off) == "rate unlimited"
+    assert layout.line([], ["rate"], on) == "rate 50 Mbit/s"
+    assert layout.line(["tsq"], ["rate"], off) == "kernel"
+    assert layout.line([], [], off) == ""
+
+
 def test_values_are_ordered_by_size() -> None:
     assert layout.in_order(["16ms", "500us", "2ms"]) == ["500us", "2ms", "16ms"]
     assert layout.in_order(["1MiB", "9KiB", "2kB"]) == ["2kB", "9KiB", "1MiB"]

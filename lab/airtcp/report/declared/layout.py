@@ -211,7 +211,7 @@ def line(own_names: Sequence[str], others: Sequence[str], values: Mapping[str, A
         str(values[name])
         if _is_word(values[name]) and name in own_names
         else factor(name, values[name])
-        for name in names or own_names
+        for name in names or own_names or others
     ]
     return ", ".join(labels)
 
