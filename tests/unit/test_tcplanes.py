@@ -122,6 +122,15 @@ def test_lanes_of_tcp_are_above_those_of_radios(results: model.Results) -> None:
     assert 2 < timer.top < timer.bottom < 3
 
 
+def test_only_the_lane_of_the_timer_goes_on_after_the_captures(results: model.Results) -> None:
+    run = results.conditions[0].policies[1].runs[0]
+    air = medium.read(run.directory / "air.pcapng", 40)
+    row = timeline.describe(air, lanes_of(results)).panels[2]
+    grey = [mark for mark in row.marks if isinstance(mark, Box) and mark.colour == "grid"]
+    assert [(box.left, box.right, box.top) for box in grey] == [(60, 70, 0), (60, 70, 3)]
+    assert [box.bottom for box in grey] == [2, row.y.limits[0]]
+
+
 def test_each_segment_is_a_line_in_its_lane(results: model.Results) -> None:
     marks = tcplanes.marks(lanes_of(results), (10, 20))
     at_ms = [list(mark.x) for mark in marks if isinstance(mark, Strokes)]

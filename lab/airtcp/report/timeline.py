@@ -290,9 +290,8 @@ def _row(
     marks: list[Mark] = [
         Rule(axis="y", at=lane, colour="grid", width=0.5) for lane in range(1, len(names))
     ]
+    marks += _not_captured(air, of_tcp, limits_ms, y.limits[0])
     marks += tcplanes.marks(of_tcp, limits_ms)
-    if not air.is_whole:
-        marks += _not_captured(air.end_ms, limits_ms, above, y.limits[0])
     for start_ns, end_ns in spoiled:
         spans_ms = (start_ns / NS_PER_MS, end_ns / NS_PER_MS)
         marks += _collision(spans_ms, limits_ms, above, y.limits[0])
@@ -313,13 +312,17 @@ def _radio_names(air: Medium, nodes: Nodes) -> list[str]:
 
 
 def _not_captured(
-    from_ms: float, limits_ms: tuple[float, float], top: float, bottom: float
-) -> list[Mark]:
-    """A band across the lanes of the radios from the end of the capture on."""
-    left, right = max(from_ms, limits_ms[0]), limits_ms[1]
-    tip = f"the capture ends at {from_ms:.3f} ms"
-    box = Box(left=left, right=right, top=top, bottom=bottom, colour=_NOT_CAPTURED, tip=tip)
-    return [box] if left < right else []
+    air: Medium, of_tcp: Lanes, limits_ms: tuple[float, float], bottom: float
+) -> Iterator[Mark]:
+    """Boxes over the lanes of hosts and radios from the end of the capture on the air.
+
+    The captures at hosts end with it; the trace of the ACK timer need not.
+    """
+    left, right = max(air.end_ms, limits_ms[0]), limits_ms[1]
+    tip = f"the capture ends at {air.end_ms:.3f} ms"
+    for top, low in ((0, len(of_tcp.bursts)), (len(of_tcp.names), bottom)):
+        if not air.is_whole and left < right and top < low:
+            yield Box(left=left, right=right, top=top, bottom=low, colour=_NOT_CAPTURED, tip=tip)
 
 
 def _collision(
