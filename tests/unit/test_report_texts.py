@@ -29,6 +29,31 @@ def test_a_range_between_equal_gains_has_one_value() -> None:
 
 
 @pytest.mark.parametrize(
+    ("values", "means", "ratios"),
+    [
+        ([100.0], "Mean over seeds.", "Ratio of runs with the same seed."),
+        (
+            [100.0, 101.0],
+            "Mean over seeds; whiskers: 95% interval (Student t).",
+            "Ratio of runs with the same seed, mean and 95% interval, which may extend beyond the "
+            "axis.",
+        ),
+    ],
+)
+def test_captions_mention_intervals_if_there_are_some(
+    values: list[float], means: str, ratios: str
+) -> None:
+    cases: Cases = [({"ack_policy": policy}, values) for policy in ("default", "aad")]
+    captions = {plot.slug: plot.caption for plot in overview.plots(results(cases))}
+    assert captions == {"goodput": means, "goodput-gain": ratios}
+
+
+def test_a_figure_of_gains_has_at_least_one() -> None:
+    cases: Cases = [({"ack_policy": policy}, [0.0, 100.0]) for policy in ("default", "aad")]
+    assert [plot.slug for plot in overview.plots(results(cases))] == ["goodput"]
+
+
+@pytest.mark.parametrize(
     ("value", "written"),
     [
         (None, EN_DASH),

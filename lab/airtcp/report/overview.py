@@ -39,7 +39,6 @@ _PUBLISHED = "published"
 _PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
 _AFTER_BAR, _AFTER_MARKER = 4, 7  # points between the end of a row and its value
 _ROOM_FOR_ONE, _ROOM_FOR_TWO = 1.14, 1.3  # length of the axis: largest value and numbers
-_MEANS = "Mean over seeds; whiskers: 95% interval (Student t)."
 
 _AIRTIME_KINDS: Mapping[str, str] = {
     "data": "data",
@@ -81,7 +80,7 @@ def plots(results: Results) -> Iterator[Plot]:
         )
     for headline, having in headlines:
         gains_found = model.gains(having, headline.metric)
-        if gains_found:
+        if any(gain.measured or gain.published for gain in gains_found):
             yield _gains_plot(having, headline, gains_found)
     acks = "acks_per_segment"
     if _rows_with(results, acks):
@@ -95,12 +94,15 @@ def plots(results: Results) -> Iterator[Plot]:
 
 
 def _gains_plot(results: Results, headline: Headline, compared: Sequence[Gain]) -> Plot:
+    caption = "Ratio of runs with the same seed"
+    if any(gain.measured and gain.measured.ci95 is not None for gain in compared):
+        caption += ", mean and 95% interval, which may extend beyond the axis"
+    if any(gain.published for gain in compared):
+        caption += "; published: ratio of the published means"
     return Plot(
         f"{headline.slug}-gain",
         f"{headline.heading} relative to {BASELINE}",
-        "Ratio of runs with the same seed, mean and 95% interval, which may extend beyond the "
-        "axis; published: ratio of the published means."
-        + (" Less is better." if headline.less_is_better else ""),
+        f"{caption}." + (" Less is better." if headline.less_is_better else ""),
         "; ".join(map(_listed_gain, compared)),
         gains(results, compared, headline.title),
     )
@@ -197,9 +199,12 @@ def _numbers(mean: float, published: Published | None) -> str:
 
 
 def _bars_caption(results: Results, metric: str) -> str:
-    if _has_published(_rows_with(results, metric), metric):
-        return f"{_MEANS} Numbers: measured / published."
-    return _MEANS
+    rows = _rows_with(results, metric)
+    caption = "Mean over seeds"
+    if any(row.measured.summaries[metric].ci95 is not None for row in rows):
+        caption += "; whiskers: 95% interval (Student t)"
+    numbers = " Numbers: measured / published." if _has_published(rows, metric) else ""
+    return f"{caption}.{numbers}"
 
 
 def gains(results: Results, gains: Sequence[Gain], name: str) -> Figure:
