@@ -2,6 +2,7 @@
 """Figure descriptions drawn by Matplotlib."""
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from itertools import combinations
 
 import numpy
@@ -61,6 +62,15 @@ def test_short_logarithmic_axes_have_several_ticks(
     axes = drawn([], y=Axis("time", "ms", limits, scale="log"))
     shown = (*axes.get_yticklabels(), *axes.get_yticklabels(minor=True))
     assert [text for label in shown if (text := label.get_text())] == ticks
+
+
+def test_dollars_are_not_mathematics() -> None:
+    """A command can be a factor, and Matplotlib raises an error for what it cannot parse."""
+    command = "echo $(date +%s) $(hostname)"
+    axis = Axis(ticks=[Tick(0.5, command)])
+    figure = Figure([Panel(axis, axis, [])], 2, legend=Legend([Entry(command, DOTS)]))
+    canvas = mpl.draw(figure)
+    canvas.savefig(BytesIO())
 
 
 def test_an_interval_extends_by_half_to_both_sides() -> None:

@@ -72,6 +72,7 @@ _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "grid.color": print_colour("grid"),
     "grid.linewidth": 0.5,
+    "text.parse_math": False,  # a command in a label may contain $
     "text.color": print_colour("ink"),
     "xtick.color": print_colour("faint"),
     "ytick.color": print_colour("faint"),
