@@ -416,6 +416,19 @@ def test_words_name_lines_without_their_factor() -> None:
     assert layout.line(["gro"], [], {"gro": "on"}) == "gro on"
 
 
+def test_titles_have_units_once() -> None:
+    titles = {
+        "packets_per_s": "packets (1/s)",
+        "station_power_w": "station power (W)",
+        "station_energy_j_per_gb": "station energy (J/GB)",
+        "cwnd_segments_max": "cwnd, maximum (segments)",
+        "acks_per_segment": "ACKs per segment",
+        "udp_ping_rtt_ms_p50": "UDP ping RTT, median (ms)",
+        "he_tb_ppdus": "HE TB PPDUs (PPDUs)",
+    }
+    assert {metric: layout.axis([metric]).title for metric in titles} == titles
+
+
 def test_every_line_has_a_name_if_there_are_several() -> None:
     off, on = {"rate": "unlimited", "tsq": "kernel"}, {"rate": "50Mbit", "tsq": "kernel"}
     assert layout.line([], ["rate"], off) == "rate unlimited"

@@ -30,9 +30,15 @@ _WORDS: Mapping[str, str] = {
     "mpdus": "size",
     "segments": "",
     "mean": ", mean",
-    "max": ", longest",
+    "max": ", maximum",
     "p50": ", median",
+    "udp": "UDP",
+    "mac": "MAC",
+    "he": "HE",
+    "tb": "TB",
+    "ppdus": "PPDUs",
 }
+_UNIT = re.compile("_(per_s|w|j_per_gb)$")
 
 
 _WORD = re.compile("[a-z][a-z0-9_+-]*")
@@ -242,7 +248,7 @@ def name(metric: str) -> str:
     if metric in NUMBERS:
         return words(metric)
     parts = []
-    for word in metric.split("_"):
+    for word in _UNIT.sub("", metric).split("_"):
         percentile = f", {word[1:]}th percentile" if word[:1] == "p" and word[1:].isdigit() else ""
         parts.append(_WORDS.get(word, percentile or word))
     return " ".join(part for part in parts if part).replace(" ,", ",")
