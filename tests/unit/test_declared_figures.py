@@ -240,16 +240,6 @@ def test_a_value_that_has_no_baseline_is_not_shown_as_a_ratio(tmp_path: Path) ->
     assert "Gain: left out: no case can be compared with default." in text_of(out_dir)
 
 
-def test_an_only_sample_is_drawn(tmp_path: Path) -> None:
-    """It is the first, at 0 s."""
-    figure = {"title": "Received", "over_time": "received", "lines": "ack_policy"}
-    out_dir = write_results(tmp_path / "out", figures=[figure])
-    for path in out_dir.glob("runs/*/*/tcp-station.csv"):
-        head, first, *_, closed = path.read_text().splitlines()
-        path.write_text("\n".join([head, first, closed, ""]))
-    assert plots_of(out_dir)["figure-1"].figure.panels[0].x.limits == (0, 1)
-
-
 def test_a_relative_figure_compares_cases_that_differ_only_in_the_line(tmp_path: Path) -> None:
     """It does not name the delay: each case has the baseline with its own delay."""
     figure = {
@@ -380,24 +370,6 @@ def test_declared_figure_omits_runs_without_their_file(tmp_path: Path) -> None:
     assert "figure-1" in plots_of(out_dir)
 
 
-def test_flows_without_a_measured_rtt_are_left_out(tmp_path: Path) -> None:
-    figure = {"title": "RTT", "over_time": "rtt", "lines": "ack_policy"}
-    out_dir = write_results(tmp_path / "out", figures=[figure])
-    path = out_dir / "runs" / "aad_0ms" / "seed-1" / "tcp-server.csv"
-    path.write_text(re.sub("[123]0000,", "0,", path.read_text()))
-    assert re.search(r"RTT: aad left out: .*tcp-server\.csv: has no RTT", text_of(out_dir))
-    [panel] = plots_of(out_dir)["figure-1"].figure.panels
-    assert [mark.entries for mark in panel.marks] == [["default"]]
-
-
-def test_time_on_real_hosts_is_not_virtual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy"}
-    out_dir = write_results(tmp_path / "out", figures=[figure])
-    assert plots_of(out_dir)["figure-1"].figure.panels[0].x.name == "virtual time"
-    monkeypatch.setattr(model.Run, "hosts", {"server": "a host"})
-    assert plots_of(out_dir)["figure-1"].figure.panels[0].x.name == "time"
-
-
 def test_points_are_joined_by_value_not_in_the_order_of_the_cases(tmp_path: Path) -> None:
     [plot] = declared(tmp_path, AGAINST)
     shown = model.load(tmp_path / "out")
@@ -414,27 +386,6 @@ def test_words_name_lines_without_their_factor() -> None:
     names = [layout.line([name], [], values) for name in values]
     assert names == ["police+multicast", "aad-listing", "tsq 1 ms"]
     assert layout.line(["gro"], [], {"gro": "on"}) == "gro on"
-
-
-def test_titles_have_units_once() -> None:
-    titles = {
-        "packets_per_s": "packets (1/s)",
-        "station_power_w": "station power (W)",
-        "station_energy_j_per_gb": "station energy (J/GB)",
-        "cwnd_segments_max": "cwnd, maximum (segments)",
-        "acks_per_segment": "ACKs per segment",
-        "udp_ping_rtt_ms_p50": "UDP ping RTT, median (ms)",
-        "he_tb_ppdus": "HE TB PPDUs (PPDUs)",
-    }
-    assert {metric: layout.axis([metric]).title for metric in titles} == titles
-
-
-def test_every_line_has_a_name_if_there_are_several() -> None:
-    off, on = {"rate": "unlimited", "tsq": "kernel"}, {"rate": "50Mbit", "tsq": "kernel"}
-    assert layout.line([], ["rate"], off) == "rate unlimited"
-    assert layout.line([], ["rate"], on) == "rate 50 Mbit/s"
-    assert layout.line(["tsq"], ["rate"], off) == "kernel"
-    assert layout.line([], [], off) == ""
 
 
 def test_values_are_ordered_by_size() -> None:

@@ -33,7 +33,6 @@ from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.report import inside, model, page, palette, series, write_report, writer
 from airtcp.report.figure import Line, Text
-from airtcp.results.record import HostRecord
 from airtcp.testbed.default import testbed
 
 EN_DASH = "\N{EN DASH}"
@@ -418,54 +417,6 @@ def test_inter_arrival_times_are_shown_with_acks(tmp_path: Path) -> None:
     }
     assert shown["aad"] == ["0.05", "0.05", "0.4", "0.05", "0.3", "0.05", "0.05"]  # by shade
     assert len(shown["aad, ACK sent"]) == len(ACKS_US)
-
-
-def test_a_report_of_real_hosts_has_no_virtual_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out_dir = write_results(tmp_path / "out")
-    assert "to the nanosecond" in text_of(out_dir)
-    document = json.loads((out_dir / "results.json").read_text())
-    for run in document["runs"]:
-        run["cost"]["virtual_s"] = None
-    save(out_dir, document)
-    host = HostRecord(
-        **{"ssh": "box", "kernel": "6.1", "ack_policies": (), "clock_ahead_ms": 0},
-        **{"clock_error_ms": 0, "radio": None, "driver": None},
-    )
-    monkeypatch.setattr(model.Run, "hosts", {"server": host})
-    shown = text_of(out_dir)
-    assert "Measured on real hosts: server box (Linux 6.1)" in shown
-    assert "to the nanosecond" not in shown and "from boot to power-off" not in shown
-    total = shown[shown.index('class="text">all</th>') :].partition("</tr>")[0]
-    assert re.findall("<td>(.*?)</td>", total) == ["", "4", EN_DASH, "8.00", "6.00", EN_DASH]
-
-
-def test_policies_are_not_compared_under_different_conditions_if_cases_failed(
-    tmp_path: Path,
-) -> None:
-    """Of two delays, each policy has succeeded with another one."""
-    out_dir = write_results(tmp_path / "out", ("0ms", "50ms"))
-    document = json.loads((out_dir / "results.json").read_text())
-    failed = [{"ack_policy": "default", "delay": "50ms"}, {"ack_policy": "aad", "delay": "0ms"}]
-    for run in document["runs"]:
-        if run["factors"] in failed:
-            run |= {"status": "failed", "error": "no", "metrics": dict.fromkeys(run["metrics"])}
-    for row in document["summary"]:
-        if row["factors"] in failed:
-            row |= {"mean": None, "ci95": None, "n": 0}
-    save(out_dir, document)
-    assert (
-        "With ACK policy aad, delay 50 ms, goodput is 62.4% lower than with ACK policy default, "
-        "delay 0 ms" in text_of(out_dir)
-    )
-
-
-def test_segments_that_arrive_at_the_same_time_have_no_figure_of_gaps(tmp_path: Path) -> None:
-    out_dir = write_results(tmp_path / "out")
-    write_station_capture(out_dir / "runs" / "aad_0ms" / "seed-1", [100] * 8)
-    assert "delay-0-ms-arrivals" not in plots_of(out_dir)
-    assert "station.pcapng: all data segments shown arrived at the same time" in text_of(out_dir)
 
 
 def test_matplotlib_is_loaded_only_for_print(site: Path, tmp_path: Path) -> None:

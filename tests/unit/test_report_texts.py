@@ -8,6 +8,7 @@ import small_report
 from small_results import Cases, results
 
 from airtcp.report import formats, model, overview, page
+from airtcp.report.declared import layout
 from airtcp.statistics import Summary
 
 EN_DASH = "\N{EN DASH}"
@@ -130,3 +131,24 @@ def test_conditions_have_different_slugs(
     for path in small_report.write_results(tmp_path, ("1us", "1s")).rglob("result*.json"):
         path.write_text(path.read_text().replace('"delay": "1us"', f'"delay": "{other}"'))
     assert [condition.slug for condition in model.load(tmp_path).conditions] == slugs
+
+
+def test_every_line_has_a_name_if_there_are_several() -> None:
+    off, on = {"rate": "unlimited", "tsq": "kernel"}, {"rate": "50Mbit", "tsq": "kernel"}
+    assert layout.line([], ["rate"], off) == "rate unlimited"
+    assert layout.line([], ["rate"], on) == "rate 50 Mbit/s"
+    assert layout.line(["tsq"], ["rate"], off) == "kernel"
+    assert layout.line([], [], off) == ""
+
+
+def test_titles_have_units_once() -> None:
+    titles = {
+        "packets_per_s": "packets (1/s)",
+        "station_power_w": "station power (W)",
+        "station_energy_j_per_gb": "station energy (J/GB)",
+        "cwnd_segments_max": "cwnd, maximum (segments)",
+        "acks_per_segment": "ACKs per segment",
+        "udp_ping_rtt_ms_p50": "UDP ping RTT, median (ms)",
+        "he_tb_ppdus": "HE TB PPDUs (PPDUs)",
+    }
+    assert {metric: layout.axis([metric]).title for metric in titles} == titles

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from fake_air import (
     ACK,
-    BEACON,
     COLLIDED,
     CTS,
     MEDIUM_NS,
@@ -193,18 +192,6 @@ def test_a_part_beyond_the_end_of_a_capture_is_judged_by_what_it_contains(tmp_pa
     [plot], _ = timeline.plots(results, 4965)
     assert "Typical of the run" in plot.caption and "28 such MPDUs here" in plot.caption
     assert "of the 24.0 ms until the capture ends" in plot.caption
-
-
-def test_a_transfer_shorter_than_a_timeline_is_typical_of_itself(tmp_path: Path) -> None:
-    run_dir = write_results(tmp_path) / "runs" / "default_0ms" / "seed-1"
-    aggregate = ampdu(1_000_000, 1_009_000, [100] * 14)
-    beacons = [frame(ms * 1000, ms * 1000 + 300, control=BEACON) for ms in (0, 1200)]
-    write_air(run_dir, [beacons[0], *aggregate, beacons[1]])
-    for name, time_ms, ppdus in (("before", 1000, 0), ("after", 1012, 1)):
-        time_ns = MEDIUM_NS + time_ms * 10**6
-        write_airsim(run_dir / f"airsim-{name}.txt", {"time_ns": time_ns, "ampdu_size_14": ppdus})
-    [plot], _ = timeline.plots(model.load(tmp_path), 990)
-    assert "; 14 such MPDUs here, 14 per 50 ms in the whole run" in plot.caption
 
 
 @pytest.mark.parametrize(("length_ms", "start_ms"), [(6000, 4000), (1500, 1249)])
