@@ -22,7 +22,7 @@ from airtcp.experiment.topology import Network
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.report import model
-from airtcp.results import assembly, documents, flent, index, metrics, record, timeseries
+from airtcp.results import artifacts, assembly, documents, flent, index, metrics, record, timeseries
 from airtcp.results.jsonfile import text
 from airtcp.steps.step import Step
 from airtcp.sweep import jobprocess, request, run, session, sweep
@@ -412,6 +412,16 @@ def test_a_worker_whose_files_have_changed_does_nothing(tmp_path: Path) -> None:
     result = run.run_one(REQUEST, tmp_path)
     current = jobprocess.JobInput(KERNEL, TOOLS, CASE, 1, result.identity, scratch)
     assert isinstance(jobprocess._do(current), jobprocess.RunOutput)
+
+
+def test_a_run_whose_directory_was_removed_is_one_damage(tmp_path: Path) -> None:
+    document = measured("first", tmp_path, [], seeds=2).document
+    assert document
+    gone = run_directory(tmp_path, CASE, 1)
+    shutil.rmtree(gone)
+    assert [str(each) for each in artifacts.damaged(document.runs, tmp_path)] == [
+        f"{gone}: is missing"
+    ]
 
 
 def test_published_values_are_not_compared_with_damaged_runs_alone(

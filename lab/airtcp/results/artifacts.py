@@ -81,6 +81,9 @@ def damaged(runs: Sequence[RunRecord], out_dir: Path, *, verify: bool = False) -
 
 
 def _problems(run: RunRecord, out_dir: Path) -> Iterator[str]:
+    if not run.directory(out_dir).is_dir():
+        yield "is missing"
+        return
     try:
         if record.read(run.directory(out_dir)) != run:
             yield f"{RESULT_FILE} has changed"
