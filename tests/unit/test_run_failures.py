@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from small_experiment import GOOD, write
 
 from airtcp import atomicfile
 from airtcp.backends import base, console, uml
@@ -15,6 +16,7 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.shell import FAILURE
 from airtcp.errors import AirtcpError, StopError
 from airtcp.experiment.experiment import Case
+from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -22,6 +24,7 @@ from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.sweep import run, sweep
 from airtcp.sweep.request import RunRequest, requests
+from airtcp.testbed.build import testbed_of
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -82,6 +85,17 @@ def test_error_of_a_failed_guest_is_one_line(
 
 
 SNR: dict[str, Plain] = {"error_model": "snr"}
+TWO_STATIONS = """\
+topology:
+  servers: {server: {}}
+  access_points: {ap: {}}
+  stations:
+    near: {access_point: ap, distance: 5m}
+    far: {access_point: ap, distance: 100m}
+flows: [{from: server, to: near}, {from: server, to: far}]
+parameters:
+  error_model: snr
+"""
 
 
 @pytest.mark.parametrize(
@@ -112,6 +126,13 @@ def test_failures_have_causes_in_the_parameters(
     case = Case(values, Parameters().replace(values))
     failed = run.run_one(RunRequest.of(KERNEL, TOOLS, case, 1), tmp_path)
     assert failed.error == f"{cause}{why}"
+
+
+def test_the_station_with_the_weakest_signal_is_named(tmp_path: Path) -> None:
+    changes = ("parameters:\n", TWO_STATIONS)
+    [case] = load(write(tmp_path, GOOD.partition("design:")[0], changes)).cases()
+    failure = run._with_cause(STALLED, testbed_of(case))
+    assert failure == f"far, 100 m from ap, has an SNR of 7.3 dB: {STALLED}"
 
 
 @pytest.mark.parametrize(

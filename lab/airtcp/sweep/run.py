@@ -262,33 +262,32 @@ def _with_cause(failure: str, testbed: Testbed) -> str:
     if any(server.parameters.wire_loss == 1 for server in testbed.servers):
         return f"wire_loss 1.0 loses every packet: {failure}"
     unanswered = STALLED in failure or "no answer" in failure
-    for station in testbed.wireless("station"):
-        if cause := _far(testbed, station, unanswered):
-            return f"{station.name}, {cause}: {failure}"
-    return failure
+    far = [_far(testbed, station, unanswered) for station in testbed.wireless("station")]
+    _, cause = min(filter(None, far), default=(0.0, ""))
+    return f"{cause}: {failure}" if cause else failure
 
 
-def _far(testbed: Testbed, station: Node, unanswered: bool) -> str:
-    """That a station is out of reach, or else, if there was no answer, its SNR.
+def _far(testbed: Testbed, station: Node, unanswered: bool) -> tuple[float, str] | None:
+    """The SNR in dB of a station out of reach, or if there was no answer, with a text.
 
-    Empty if it does not depend on the distance, or if the station moves or chooses access points.
+    None if it does not depend on the distance, or if the station moves or chooses access points.
     """
     parameters, access_point = station.parameters, testbed.by_name[station.access_point].parameters
     places = {radio.node: radio.position for radio in testbed.radios}
     here, there = places[station.name], places[station.access_point]
     if here is None or there is None or parameters.snr_db is not None:
-        return ""
+        return None
     if len(parameters.walk or ()) > 1 or station in testbed.roaming:
-        return ""
+        return None
     distance_m = here.distance_m(there)
-    place = f"{distance_m:.4g} m from {station.access_point}"
+    snr_db = access_point.received_dbm(distance_m) - parameters.noise_dbm
+    place = f"{station.name}, {distance_m:.4g} m from {station.access_point}"
     range_m = min(parameters.range_m, access_point.range_m)
     if distance_m > range_m:
-        return f"{place}, is out of reach: radios are heard up to {range_m:.4g} m away"
+        return snr_db, f"{place}, is out of reach: radios are heard up to {range_m:.4g} m away"
     if parameters.error_model != "snr" or not unanswered:
-        return ""
-    snr_db = access_point.received_dbm(distance_m) - parameters.noise_dbm
-    return f"{place}, has an SNR of {snr_db:.1f} dB"
+        return None
+    return snr_db, f"{place}, has an SNR of {snr_db:.1f} dB"
 
 
 def _unfinished(flows: Sequence[Flow], run_dir: Path) -> str:
