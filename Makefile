@@ -40,12 +40,15 @@ ifdef PYTEST
 	$(TESTS) $(PYTEST)
 else
 	$(MAKE) --no-print-directory test-unit
-	$(TESTS) -m "not slow" $(SYSTEM)
+	./airtcp kernel build
+	$(TESTS) $(PARALLEL) 4 -m "not slow" $(SYSTEM)
 endif
 
-# In parallel, one file per process.
+# One file per process; at most as many processes as there are processors, and as the number says.
+PARALLEL := -n logical --dist loadfile --maxprocesses
+
 test-unit: ## unit tests, which need neither a kernel nor a browser
-	$(TESTS) -n logical --maxprocesses 8 --dist loadfile tests/unit
+	$(TESTS) $(PARALLEL) 8 tests/unit
 
 test-all: test-unit ## all tests, including slow ones
 	$(TESTS) $(SYSTEM)
