@@ -48,7 +48,6 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 # argument, as in `exec ... -- grep -- -x`. Arguments do not contain NUL.
 _LATER_DASHES = "\0--"
 
-
 _BEFORE_COMMANDS = "; write -- before the command"
 
 

@@ -72,18 +72,21 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
     return "\n".join([text, *notes])
 
 
-def note(counts: Sequence[int]) -> str | None:
-    """A note on intervals when a case has too few runs; counts: the runs of each case."""
+def note(counts: Sequence[int], seeds: str = "--seeds") -> str | None:
+    """A note on intervals when a case has too few runs.
+
+    counts: the runs of each case. seeds: what there can be more of.
+    """
     match min(counts, default=0):
         case 1:
             return (
-                "note: a case with one run has no interval; more --seeds give one, unless nothing "
-                "is random, as on cables without losses"
+                f"note: a case with one run has no interval; more {seeds} give one, unless "
+                "nothing is random, as on cables without losses"
             )
         case 2:
             return (
                 "note: with two runs the 95% interval is ± 12.7 standard errors (Student's t, one "
-                "degree of freedom); more --seeds narrow it"
+                f"degree of freedom); more {seeds} narrow it"
             )
     return None
 

@@ -203,7 +203,7 @@ def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
     pairs = analysis.pair(first.directory, second.directory, damaged.append)
     wrong = next((unknown_metric(name) for name in metrics if name not in METRICS), "")
     answer = analysis.compare(pairs, metrics) if pairs.cases and not wrong else None
-    few = table.note(answer.column("n")) if answer else None
+    few = table.note(answer.column("n"), "seeds") if answer else None
     return _fill(
         "compare.html",
         base,
@@ -216,7 +216,7 @@ def _compare(sweeps: Sweeps, base: str, given: Mapping[str, str]) -> Page:
         damaged=damaged,
         answer=answer,
         wrong=wrong,
-        few=few.removeprefix("note: ").replace("--seeds", "seeds") if few else "",
+        few=few.removeprefix("note: ") if few else "",
         known=[name for name in first.metrics if name in second.metrics],
     )
 
