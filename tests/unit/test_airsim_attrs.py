@@ -51,7 +51,7 @@ def test_page_has_the_allowed_values(name: str, attr: Attr) -> None:
 
 def test_page_has_the_defaults_of_the_air() -> None:
     air = {name: attr for name, attr in ATTRS.items() if attr.object == "air"}
-    assert len(air) == 3
+    assert len(air) == 5
     for name, attr in air.items():
         assert re.match(rf"{attr.default}\b", rows("Key")[name][1])
 

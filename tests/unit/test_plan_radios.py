@@ -317,6 +317,18 @@ def test_a_distance_sets_the_positions_of_radios() -> None:
     )
 
 
+def test_fading_starts_with_the_errors() -> None:
+    snr = {"error_model": "snr", "distance": "10m"}
+    assert after_warm_up(**snr, fading="rayleigh", doppler="0.5Hz")[2:] == [
+        "air set doppler_millihz 500",
+        *("radio set 0 errors snr", "radio set 1 errors snr"),
+    ]
+    # 10^(6 / 10)
+    sent = after_warm_up(**snr, fading="rician", rician_k="6dB")
+    assert sent[2] == "air set doppler_millihz 6000 rician_k_milli 3981"
+    assert not any("doppler" in line for line in after_warm_up(**snr))
+
+
 def test_a_walk_starts_and_ends_with_the_transfer() -> None:
     plan = planned(error_model="snr", walk="0s=5m,10s=40m,20s=5.5m")
     assert step.run("airsim radio set 1 x_mm 5000 y_mm 0") in plan
@@ -351,9 +363,11 @@ def test_a_walk_starts_and_ends_with_the_transfer() -> None:
         ({"walk": "0s=5m,10s=155m", "cca_threshold": "-100dBm"}, True),  # the noise: -94 dBm
         ({"walk": "0s=5m,10s=130m", "tx_power": "20.1dBm"}, False),
         ({"walk": "0s=5m,10s=60.2m", "tx_power": "10dBm"}, True),  # -90.07 dBm
+        ({"snr": "20dB", "fading": "rayleigh"}, True),
+        ({"snr": "20dB"}, False),
     ],
 )
-def test_a_station_that_walks_out_of_range_returns(values: dict[str, Plain], leaves: bool) -> None:
+def test_a_station_that_leaves_returns(values: dict[str, Plain], leaves: bool) -> None:
     plan = planned(error_model="snr", stations=2, **values)
     for node in ("station", "station2"):
         assert (f"start node {node} sh -c 'while sleep 0.5; do case" in text(plan)) == leaves

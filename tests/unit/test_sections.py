@@ -51,7 +51,7 @@ def test_only_sysctls_with_several_values_have_several_parameters(
 
 
 def test_keys_are_attributes_without_the_unit() -> None:
-    units = ("", "_s", "_bps", "_bytes", "_packets", "_segments", "_m", "_db", "_dbm")
+    units = ("", "_s", "_bps", "_bytes", "_packets", "_segments", "_m", "_db", "_dbm", "_hz")
     for attribute in Parameters.model_fields:
         assert attribute in [key_of(Parameters, attribute) + unit for unit in units]
 

@@ -65,11 +65,13 @@ class Air(Errors, Propagation, Radio, Bss):
         spare_db = self.received_dbm(1) - self.cca_threshold_dbm
         return float(10 ** (spare_db / 10 / self.path_loss_exponent))
 
-    def walks_out_of_range(self, access_point: "Air", of: Position = ORIGIN) -> bool:
-        """Whether a walk leads to where a radio is not received, so that the association ends.
+    def may_leave(self, access_point: "Air", of: Position = ORIGIN) -> bool:
+        """Whether fading, or a walk to where a radio is not received, may end the association.
 
         access_point: its parameters. of: its position.
         """
+        if self.fading != "none":
+            return True
         if not self.walk:
             return False
         farthest_m = max(point.position.distance_m(of) for point in self.walk)

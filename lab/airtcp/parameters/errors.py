@@ -4,7 +4,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from airtcp.parameters.mobility import FARTHEST_M, Walk
-from airtcp.parameters.quantity import distance, fraction, level, ratio
+from airtcp.parameters.quantity import distance, fraction, frequency, level, ratio
 from airtcp.parameters.section import OnlyWith, RadioKey, Scale, Section, parameter
 
 _WIFI = OnlyWith("access", "wifi")
@@ -12,6 +12,7 @@ _FIXED = OnlyWith("error_model", "fixed")
 _FIXED_OR_BURST = OnlyWith("error_model", "fixed", "burst")
 _BURST = OnlyWith("error_model", "burst")
 _SNR = OnlyWith("error_model", "snr")
+_FADING = OnlyWith("fading", "rayleigh", "rician")
 
 
 class ErrorModel(Section):
@@ -54,6 +55,17 @@ class Propagation(Place, ErrorModel):
         "cca_threshold",
         -90.0,
         "error_model snr: weaker signals are neither received nor sensed",
+    )
+    fading: Annotated[Literal["none", "rayleigh", "rician"], _SNR] = parameter(
+        "fading",
+        "none",
+        "multipath fading of all signals, with a line of sight (rician) or without one",
+    )
+    doppler_hz: Annotated[float, frequency(0.001, 1000), _FADING] = parameter(
+        "doppler", 6.0, "fading: maximum Doppler frequency; by default that of walking people"
+    )
+    rician_k_db: Annotated[float, ratio(-20, 20), OnlyWith("fading", "rician")] = parameter(
+        "rician_k", 3.0, "fading rician: power of the line of sight relative to all other paths"
     )
 
 

@@ -47,6 +47,7 @@ SIZE = with_unit(SIZE_UNITS, "64KiB", "integer")
 DISTANCE = with_sign("m", "5m")
 RATIO = with_sign("dB", "20dB")
 LEVEL = with_sign("dBm", "-82dBm")
+FREQUENCY = with_sign("Hz", "6Hz")
 
 # A value in JSON and YAML.
 Plain = str | int | float
@@ -180,7 +181,7 @@ def distance(low_m: float, high_m: float, none: str | None = None) -> Quantity:
     return Quantity(parse_distance_m, format_distance_m, DISTANCE, low_m, high_m, none)
 
 
-def ratio(low_db: float, high_db: float, none: str) -> Quantity:
+def ratio(low_db: float, high_db: float, none: str | None = None) -> Quantity:
     return Quantity(
         lambda text: _with_unit(text, "dB", "a ratio of levels", "20dB"),
         lambda decibels: _write_with_unit(decibels, "dB"),
@@ -188,6 +189,16 @@ def ratio(low_db: float, high_db: float, none: str) -> Quantity:
         low_db,
         high_db,
         none,
+    )
+
+
+def frequency(low_hz: float, high_hz: float) -> Quantity:
+    return Quantity(
+        lambda text: _with_unit(text, "Hz", "a frequency", "6Hz"),
+        lambda hertz: _write_with_unit(hertz, "Hz"),
+        FREQUENCY,
+        low_hz,
+        high_hz,
     )
 
 

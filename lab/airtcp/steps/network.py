@@ -300,7 +300,7 @@ def _propagation(testbed: Testbed) -> list[Step]:
 
 
 def _errors(testbed: Testbed) -> list[Step]:
-    """Turn on the frame errors of radios."""
+    """Turn on fading and the frame errors of radios."""
     steps: list[Step] = []
     for node in testbed.wireless("station"):
         access_point = testbed.by_name[node.access_point]
@@ -308,6 +308,7 @@ def _errors(testbed: Testbed) -> list[Step]:
         steps += wifi.loss(access_point.parameters, node.parameters, *radios)
     return [
         *steps,
+        *wifi.fading(testbed.parameters),
         *(
             run(
                 f"airsim radio set {radio.number} "

@@ -150,7 +150,7 @@ def _scans(testbed: Testbed) -> list[Step]:
 
 
 def _returns(testbed: Testbed) -> list[Step]:
-    """Associate stations again that walk out of range, or may lose all beacons to hidden radios.
+    """Associate stations again that may leave, or lose all beacons to hidden radios.
 
     Those with handovers are associated only when they join an access point, and those that roam by
     wpa_supplicant.
@@ -163,7 +163,7 @@ def _returns(testbed: Testbed) -> list[Step]:
         for node in testbed.wireless("station")
         if node.name not in others
         if testbed.hidden
-        or node.parameters.walks_out_of_range(
+        or node.parameters.may_leave(
             testbed.by_name[node.access_point].parameters, positions[node.access_point]
         )
         for step in wifi.reassociating(

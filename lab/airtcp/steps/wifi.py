@@ -344,6 +344,16 @@ def air(parameters: Parameters) -> list[Step]:
     return [run(f"airsim air set {settings}")] if settings else []
 
 
+def fading(parameters: Parameters) -> list[Step]:
+    """Start the fading of all signals."""
+    if parameters.fading == "none":
+        return []
+    keys = f"doppler_millihz {round(parameters.doppler_hz * 1000)}"
+    if parameters.fading == "rician":
+        keys += f" rician_k_milli {round(1000 * 10 ** (parameters.rician_k_db / 10))}"
+    return [run(f"airsim air set {keys}")]
+
+
 def loss(access_point: Parameters, station: Parameters, sender: int, receiver: int) -> list[Step]:
     """Set the path loss in both directions that gives the station's requested SNR.
 

@@ -53,7 +53,7 @@ SSID = "airtcp"
 def testbed(parameters: Parameters) -> Testbed:
     """The testbed of a case without a topology."""
     wireless = parameters.access == "wifi"
-    leaves = parameters.walks_out_of_range(parameters)
+    leaves = parameters.may_leave(parameters)
     queues = (
         QueueFile(0, 1, "queues-ap.txt", optional=leaves),
         QueueFile(1, 0, "queues-station.txt", optional=leaves),

@@ -138,6 +138,9 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_CCA_THRESHOLD_MDBM: weaker signals are not detected
  * @AIRSIM_ATTR_RATE_IDEAL: fixed rate: it is the highest one, and each PPDU is
  *	sent with the MCS and streams with which most arrives at its SNR
+ * @AIRSIM_ATTR_DOPPLER_MILLIHZ: maximum Doppler frequency of fading; 0: none
+ * @AIRSIM_ATTR_RICIAN_K_MILLI: power of the line of sight, in thousandths of
+ *	that of all scattered paths; 0: Rayleigh fading
  * @__AIRSIM_ATTR_MAX: end
  *
  * Levels are in thousandths of a decibel, probabilities in millionths. Types
@@ -209,6 +212,8 @@ enum airsim_attr {
 	AIRSIM_ATTR_CCA_THRESHOLD_MDBM,
 	AIRSIM_ATTR_RATE_IDEAL,
 	AIRSIM_ATTR_RETRY_LIMIT,
+	AIRSIM_ATTR_DOPPLER_MILLIHZ,
+	AIRSIM_ATTR_RICIAN_K_MILLI,
 	__AIRSIM_ATTR_MAX,
 };
 
@@ -316,7 +321,9 @@ enum airsim_attr {
 	    1000, 10000, 3000) \
 	INT(PATH_LOSS_REFERENCE_MDB, propagation.reference_mdb, u32, \
 	    0, 200000, 46677) \
-	INT(CCA_THRESHOLD_MDBM, cca_threshold_mdbm, s32, -120000, 0, -90000)
+	INT(CCA_THRESHOLD_MDBM, cca_threshold_mdbm, s32, -120000, 0, -90000) \
+	INT(DOPPLER_MILLIHZ, fading.doppler_millihz, u32, 0, 1000000, 0) \
+	INT(RICIAN_K_MILLI, fading.rician_k_milli, u32, 0, 100000, 0)
 
 /**
  * enum airsim_counter - in %AIRSIM_ATTR_COUNTERS, u64 each

@@ -33,6 +33,7 @@
  *	loss.c		error models
  *	decibel.c	logarithmic and linear levels
  *	propagation.c	path loss and noise
+ *	fading.c	multipath fading
  *	monitor.c	monitor interface
  *	radiotap.c	headers of its frames
  *	trigger.c	contents of Trigger frames and Multi-STA BlockAcks
@@ -617,6 +618,7 @@ struct airsim_report {
  * @backoff_rnd: random numbers for backoffs
  * @error_rnd: random numbers for frame errors; separate, so that an ACK policy
  *	does not change the backoffs
+ * @fading_seed: determines the fading of all links
  * @reference: A-MPDU reference of the newest PPDU
  * @trigger: number of the newest Trigger frame
  * @report: for mac80211
@@ -632,6 +634,7 @@ struct airsim_medium {
 	struct airsim_air air;
 	struct rnd_state backoff_rnd;
 	struct rnd_state error_rnd;
+	u32 fading_seed;
 	u32 reference;
 	u32 trigger;
 	struct airsim_report report;

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <uapi/linux/airsim.h>
 #include "airtime.h"
+#include "fading.h"
 #include "loss.h"
 #include "propagation.h"
 
@@ -45,10 +46,12 @@ struct airsim_settings {
 /**
  * struct airsim_air - propagation parameters, for all radios
  * @propagation: path loss between radios with positions
+ * @fading: of the signals between all radios
  * @cca_threshold_mdbm: weaker signals are not detected
  */
 struct airsim_air {
 	struct airsim_propagation propagation;
+	struct airsim_fading fading;
 	s32 cca_threshold_mdbm;
 };
 

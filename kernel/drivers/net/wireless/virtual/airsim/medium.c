@@ -249,6 +249,7 @@ void airsim_medium_init(void)
 	airsim_medium.air = airsim_air_default;
 	prandom_seed_state(&airsim_medium.backoff_rnd, seed);
 	prandom_seed_state(&airsim_medium.error_rnd, seed + 1);
+	airsim_medium.fading_seed = lower_32_bits(seed);
 }
 
 /** airsim_medium_exit - stop the medium, after the last radio */

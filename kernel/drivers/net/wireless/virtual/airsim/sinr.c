@@ -16,6 +16,7 @@
  * dB, SimpleFrameCaptureModel has a window of 16 us. Interference counts in
  * full, whichever part of the channel it is in.
  */
+#include <linux/jhash.h>
 #include "airsim.h"
 
 /* Loss between radios without positions and without a loss set. */
@@ -43,6 +44,17 @@ static s32 airsim_link_loss_mdb(const struct airsim_radio *radio,
 				    distance_mm);
 }
 
+/* Fading is the same in both directions. */
+static s32 airsim_link_gain_mdb(const struct airsim_radio *radio,
+				const struct airsim_radio *from, u64 now_ns)
+{
+	u32 link = jhash_2words(min(radio->index, from->index),
+				max(radio->index, from->index),
+				airsim_medium.fading_seed);
+
+	return airsim_fading_mdb(&airsim_medium.air.fading, link, now_ns);
+}
+
 /**
  * airsim_detects - whether a radio detects another one's signal
  * @radio: the radio; the medium is locked
@@ -62,6 +74,8 @@ bool airsim_detects(const struct airsim_radio *radio,
 	if (loss == AIRSIM_LINK_BLOCKED)
 		return false;
 	*signal_mdbm = from->settings.tx_power_mdbm - loss;
+	if (airsim_medium.air.fading.doppler_millihz)
+		*signal_mdbm += airsim_link_gain_mdb(radio, from, now_ns);
 	return *signal_mdbm >= airsim_medium.air.cca_threshold_mdbm;
 }
 
