@@ -147,6 +147,8 @@ def test_hosts_yaml(tmp_path: Path) -> None:
         ("", "not a mapping"),
         ("- server", "not a mapping"),
         ("server: {ssh: a, interface: b, address: 1.2.3.4}", ":1: station: missing"),
+        ((YAML % "on").replace("station", "sation"), ":2: sation: unknown .* mean 'station'"),
+        ((YAML % "on").replace("address: 192.168.1.7", "adress: a"), ":2: station.adress: .* mean"),
         (YAML % "on" + "stations: 2\n", "stations: unknown key; did you mean 'station'"),
         (YAML % "on" + "directory: /tmp/$(reboot)\n", ":5: directory: "),
         ((YAML % "on").replace("20s", "1s"), ":4: dead_man: '1s' is out of range"),

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from airtcp import suggest
@@ -49,6 +49,14 @@ def explain(error: ErrorDetails, model: type[BaseModel]) -> str:
     if error["type"] in (CONFLICT, KIND):
         return error["msg"]
     return f"{error['msg']}, not {error['input']!r}"
+
+
+def most_specific(error: ValidationError) -> ErrorDetails:
+    """The most specific error: a missing key may be present but misspelt."""
+    first, *others = error.errors()
+    if first["type"] != "missing":
+        return first
+    return next((option for option in others if option["type"] == "extra_forbidden"), first)
 
 
 def _unexpected(key: str, model: type[BaseModel]) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import yaml
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from airtcp import suggest, yamlfile
 from airtcp.errors import InputError
@@ -19,7 +18,13 @@ from airtcp.experiment.figures import (
     ModelFigure,
     tsq_packets,
 )
-from airtcp.experiment.messages import explain, key_at, named, parameters_like
+from airtcp.experiment.messages import (
+    explain,
+    key_at,
+    most_specific,
+    named,
+    parameters_like,
+)
 from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published, PublishedTable
 from airtcp.experiment.summaries import names
@@ -92,7 +97,7 @@ class _Reader:
             data = self._data(node, ())
             experiment = Experiment.model_validate(data, context=self._allowed)
         except ValidationError as error:
-            first = _most_specific(error)
+            first = most_specific(error)
             at = _as_written(first["loc"])
             if first["type"] == "missing":
                 names = ", ".join(map(key_at, _missing(error)))
@@ -302,14 +307,6 @@ def _fits(
         for name in values.keys() | product.keys()
         if name not in OBSERVATION
     )
-
-
-def _most_specific(error: ValidationError) -> ErrorDetails:
-    """The most specific error: a missing key may be present but misspelt."""
-    first, *others = error.errors()
-    if first["type"] != "missing":
-        return first
-    return next((option for option in others if option["type"] == "extra_forbidden"), first)
 
 
 def _missing(error: ValidationError) -> list[_Location]:

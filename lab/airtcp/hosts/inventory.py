@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from airtcp import yamlfile
 from airtcp.errors import InputError
-from airtcp.experiment.messages import explain
+from airtcp.experiment.messages import explain, most_specific
 from airtcp.parameters.quantity import OnOff, whole_seconds
 from airtcp.parameters.section import Strict
 
@@ -80,7 +80,7 @@ def read(path: Path) -> Inventory:
     try:
         found = Inventory.model_validate(yamlfile.data(node, str(path)))
     except ValidationError as error:
-        first = error.errors()[0]
+        first = most_specific(error)
         where = ".".join(str(part) for part in first["loc"])
         line = _line(node, first["loc"])
         entries: dict[object, type[Strict]] = {
