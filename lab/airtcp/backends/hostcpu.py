@@ -20,6 +20,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+def default_jobs() -> int:
+    """The default of --jobs: one for each processor that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 @contextmanager
 def reserved() -> Iterator[int]:
     """Yield the number of an allowed processor with the fewest guests.

@@ -2,8 +2,8 @@
 """The subcommands `scheduler` and `worker`."""
 
 import argparse
-import os
 
+from airtcp.backends import hostcpu
 from airtcp.cli import doctor
 from airtcp.cli.certificates import add_certificates, certificates_of
 from airtcp.cli.common import require_cluster_libraries
@@ -62,5 +62,5 @@ def _worker(options: argparse.Namespace) -> int:
 
     require_cluster_libraries()
     doctor.require_programs(has_guest=True)
-    jobs = options.jobs or len(os.sched_getaffinity(0))
+    jobs = options.jobs or hostcpu.default_jobs()
     clusterservers.worker(options.scheduler, jobs, certificates_of(options))

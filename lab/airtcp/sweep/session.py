@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the cases of an experiment into a directory, reusing finished runs."""
 
-import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from airtcp import atomicfile, interrupts, provenance
+from airtcp.backends import hostcpu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError, of_file, reason
@@ -102,7 +102,7 @@ class SweepOptions:
     @property
     def processes(self) -> int:
         """Parallel runs on this machine."""
-        return self.jobs or len(os.sched_getaffinity(0))
+        return self.jobs or hostcpu.default_jobs()
 
     def machines(self, cases: Sequence[Case]) -> AbstractContextManager["SweepOptions"]:
         return nullcontext(self)
