@@ -6,15 +6,14 @@ that Python does for a run, so the server loads it once and forks; the worker, w
 must not fork. All processes end with the thread, and clean up even if the worker is killed.
 """
 
-import os
 import pickle
 import platform
 import shutil
 import sys
-import traceback
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from airtcp import atomicfile, interrupts
 from airtcp.backends.guesttools import GuestTools
@@ -22,9 +21,10 @@ from airtcp.errors import AirtcpError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
+from airtcp.sweep.childprocess import end_with, forked
 from airtcp.sweep.request import CODE, RunRequest, hash_of_code, run_directory
 from airtcp.sweep.run import run_one
-from airtcp.sweep.sweep import Failure, end_with
+from airtcp.sweep.sweep import Failure
 
 
 @dataclass(frozen=True)
@@ -98,31 +98,10 @@ def main() -> None:
 
 def _forked(given: JobInput) -> tuple[int, bytes]:
     """Execute a run in another process; returns its exit code and the pickled answer."""
-    server = os.getpid()
-    receiver, sender = os.pipe()
     with interrupts.held():  # Python ignores what is raised while it handles a fork
-        pid = os.fork()
-        if pid == 0:
-            os.close(receiver)
-            _execute(given, server, sender)
-    os.close(sender)
-    with os.fdopen(receiver, "rb") as file:
-        content = file.read()
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), content
-
-
-def _execute(given: JobInput, server: int, sender: int) -> NoReturn:
-    """Execute a run in this process, write the answer to the pipe and end."""
-    code = 1
-    try:
-        with interrupts.exits_silently(), os.fdopen(sender, "wb") as answer:
-            end_with(server)
-            pickle.dump(_do(given), answer)
-            answer.flush()
-            interrupts.at_end_of_child()
-            code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
+        process, receiver = forked(partial(_do, given))
+    content = b""
+    with receiver, suppress(EOFError, OSError):  # it ended before or during its answer
+        content = receiver.recv_bytes()
+    process.join()
+    return process.exitcode or 0, content

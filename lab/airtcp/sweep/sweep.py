@@ -4,16 +4,12 @@
 Every case is run with the same seeds, so the compared policies have the same random numbers.
 """
 
-import ctypes
-import multiprocessing
-import os
 import shutil
-import signal
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -26,11 +22,11 @@ from airtcp.results import index as index_of_runs
 from airtcp.results import record
 from airtcp.results.index import Index
 from airtcp.results.record import RESULT_FILE, RunRecord
+from airtcp.sweep.childprocess import forked
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.sweep.run import Say, finished, run_one
 
 _POLL_S = 0.5
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclass(frozen=True)
@@ -368,52 +364,15 @@ def _end(running: Sequence[_Worker]) -> None:
 
 
 def _start(job: RunRequest, out_dir: Path) -> _Worker:
-    context = multiprocessing.get_context("fork")
-    parent_end, child_end = context.Pipe(duplex=False)
-    arguments = (job, out_dir, child_end, os.getpid())
-    process = context.Process(target=_work, args=arguments)
-    with child_end:
-        try:
-            process.start()
-        except OSError:
-            parent_end.close()
-            raise
-    return _Worker(job, out_dir, process, parent_end)
+    return _Worker(job, out_dir, *forked(partial(_end_of, job, out_dir)))
 
 
-def _work(job: RunRequest, out_dir: Path, answer: Connection, parent: int) -> None:
-    """The main function of a worker process."""
-    with interrupts.exits_silently():
-        end_with(parent)
-        end: RunRecord | Failure
-        try:
-            end = run_one(job, out_dir)
-        except AirtcpError as error:
-            end = Failure.by(error)
-        answer.send(end)
-        interrupts.at_end_of_child()
-
-
-def end_with(parent: int) -> None:
-    """Interrupt this process when its parent terminates it or is killed.
-
-    Only the parent handles Ctrl-C; it ends its workers by SIGTERM. This process is in its own
-    group: if a signal killed it together with the parent's group, processes of its guest could
-    survive.
-    """
-    os.setpgid(0, 0)
-    interrupts.install_in_child()
-    _prefer_to_sweep()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it was killed before prctl()
-        raise KeyboardInterrupt
-
-
-def _prefer_to_sweep() -> None:
-    """Make Linux kill this process and its guest before the sweep when memory runs out."""
-    badness = Path("/proc/self/oom_score_adj")
-    with suppress(OSError):
-        badness.write_text(str(max(500, int(badness.read_text()))))
+def _end_of(job: RunRequest, out_dir: Path) -> RunRecord | Failure:
+    """Execute a run."""
+    try:
+        return run_one(job, out_dir)
+    except AirtcpError as error:
+        return Failure.by(error)
 
 
 def _answer(worker: _Worker) -> RunRecord | Failure:
