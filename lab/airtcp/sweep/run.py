@@ -38,7 +38,7 @@ from airtcp.results.record import (
 from airtcp.steps.workloads import WORKLOADS, input_files
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.testbed.default import access_rate_bps
-from airtcp.testbed.model import Flow, Node, Testbed
+from airtcp.testbed.model import Flow, Testbed
 
 Say = Callable[[str], None]
 
@@ -261,33 +261,31 @@ def _with_cause(failure: str, testbed: Testbed) -> str:
     """The failure, after what the parameters tell about why nothing can arrive, or has arrived."""
     if any(server.parameters.wire_loss == 1 for server in testbed.servers):
         return f"wire_loss 1.0 loses every packet: {failure}"
-    unanswered = STALLED in failure or "no answer" in failure
-    far = [_far(testbed, station, unanswered) for station in testbed.wireless("station")]
-    _, cause = min(filter(None, far), default=(0.0, ""))
+    if STALLED not in failure and "no answer" not in failure:
+        return failure
+    _, cause = min(_snrs(testbed), default=(0.0, ""))
     return f"{cause}: {failure}" if cause else failure
 
 
-def _far(testbed: Testbed, station: Node, unanswered: bool) -> tuple[float, str] | None:
-    """The SNR in dB of a station out of reach, or if there was no answer, with a text.
+def _snrs(testbed: Testbed) -> Iterator[tuple[float, str]]:
+    """The SNRs in dB of stations with the error model `snr`, with texts.
 
-    None if it does not depend on the distance, or if the station moves or chooses access points.
+    Without stations whose SNR does not depend on their distance, or that move or choose access
+    points.
     """
-    parameters, access_point = station.parameters, testbed.by_name[station.access_point].parameters
     places = {radio.node: radio.position for radio in testbed.radios}
-    here, there = places[station.name], places[station.access_point]
-    if here is None or there is None or parameters.snr_db is not None:
-        return None
-    if len(parameters.walk or ()) > 1 or station in testbed.roaming:
-        return None
-    distance_m = here.distance_m(there)
-    snr_db = access_point.received_dbm(distance_m) - parameters.noise_dbm
-    place = f"{station.name}, {distance_m:.4g} m from {station.access_point}"
-    range_m = min(parameters.range_m, access_point.range_m)
-    if distance_m > range_m:
-        return snr_db, f"{place}, is out of reach: radios are heard up to {range_m:.4g} m away"
-    if parameters.error_model != "snr" or not unanswered:
-        return None
-    return snr_db, f"{place}, has an SNR of {snr_db:.1f} dB"
+    for station in testbed.wireless("station"):
+        parameters, access_point = station.parameters, testbed.by_name[station.access_point]
+        here, there = places[station.name], places[access_point.name]
+        if here is None or there is None or parameters.snr_db is not None:
+            continue
+        moves = len(parameters.walk or ()) > 1 or station in testbed.roaming
+        if moves or parameters.error_model != "snr":
+            continue
+        distance_m = here.distance_m(there)
+        snr_db = access_point.parameters.received_dbm(distance_m) - parameters.noise_dbm
+        place = f"{station.name}, {distance_m:.4g} m from {access_point.name}"
+        yield snr_db, f"{place}, has an SNR of {snr_db:.1f} dB"
 
 
 def _unfinished(flows: Sequence[Flow], run_dir: Path) -> str:
