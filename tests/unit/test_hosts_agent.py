@@ -28,7 +28,10 @@ large-receive-offload: off [fixed]
 FAKES = {
     "modprobe": "exit 1",
     "id": "echo 1000",
-    "sudo": '[ "$1" = -n ] || exit 1\nshift\necho "$*" >>"$fakes/as-root"\n'
+    "sudo": '[ "$1" = -n ] || exit 1\nshift\n'
+    'if [ "$1" = -l ]; then shift; echo "$*" >>"$fakes/asked"; '
+    '! echo "$*" | grep -qf "$fakes/denied"; exit; fi\n'
+    'echo "$*" >>"$fakes/as-root"\n'
     'case $1 in tee) exec "$@" ;; esac\nexport ROOT=1\nexec "$@"',
     "iw": 'case "$*" in\n*get*) echo "Power save: $(cat "$fakes/power")" ;;\n'
     '*) [ "$ROOT" ] && echo "$5" >"$fakes/power" ;;\nesac',
@@ -57,6 +60,7 @@ class Agent:
             path.write_text(f"#!/bin/sh\nfakes={self.fakes}\n{script}\n")
             path.chmod(0o755)
         values = {"power": "on", "qdisc": "qdisc mq 0: root", "features": FEATURES, "route": ""}
+        (self.fakes / "denied").touch()
         for name, text in values.items():
             (self.fakes / name).write_text(text and f"{text.rstrip()}\n")
         (self.directory / "undo").touch()
@@ -163,6 +167,46 @@ def test_nothing_is_changed_while_the_timer_restores(agent: Agent, tmp_path: Pat
     assert timer.returncode == 0
     assert setting.read_text() == "1\n"
     assert not agent.directory.exists()
+
+
+def test_rights_are_those_of_changing_and_restoring(agent: Agent, tmp_path: Path) -> None:
+    """Nothing is changed by asking for them."""
+    setting = tmp_path / "tcp_sack"
+    setting.write_text("1\n")
+    changes = (*CHANGES, f"put {setting} 0")
+    before = {path: path.read_text() for path in agent.fakes.iterdir()}
+    ended = agent.do(*(f"rights {change}" for change in changes))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    asked = set(agent.value("asked").splitlines())
+    (agent.fakes / "asked").unlink()
+    assert {path: path.read_text() for path in agent.fakes.iterdir()} == before
+    assert (setting.read_text(), (agent.directory / "undo").read_text()) == ("1\n", "")
+    assert agent.do(*changes, "restore").returncode == 0
+    assert asked == set(agent.as_root)
+
+
+@pytest.mark.parametrize(
+    ("change", "denied"),
+    [
+        ("segments eth0 20", "ip link set dev eth0 gso_max_segs 20"),
+        ("windows eth0 10.0.0.2 initcwnd 20", "ip route del 10.0.0.2/32 dev eth0"),
+        ("qdisc eth0 parent 1:1 handle 2: tbf rate 1mbit", "tc qdisc add dev eth0 parent 1:1 "),
+        ("qdisc eth0 root handle 1: netem delay 1us", "tc qdisc del dev eth0 root"),
+        ("root modprobe tcp_bbr", "modprobe tcp_bbr"),
+    ],
+)
+def test_missing_right_is_named(agent: Agent, change: str, denied: str) -> None:
+    (agent.fakes / "denied").write_text(f"^{denied}\n")
+    ended = agent.do(f"rights {change}", "touch after")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"not root, and sudo -n does not allow: {denied}")
+    assert not (agent.directory / "after").exists()
+    (agent.fakes / "denied").write_text("")
+    assert agent.do(f"rights {change}").returncode == 0
+
+
+def test_value_that_the_kernel_lacks_needs_no_rights(agent: Agent) -> None:
+    assert agent.do("rights put /proc/sys/net/ipv4/tcp_ack_policy aad").returncode == 0
 
 
 def test_other_qdiscs_are_left_alone(agent: Agent) -> None:

@@ -3,6 +3,7 @@
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from airtcp.files import iwstation, ss
 from airtcp.files.tcpwatch import Ends, read_connections
 from airtcp.hosts import applicable, inventory, preflight, settings, ssh
 from airtcp.hosts.inventory import Inventory, Role
+from airtcp.hosts.lab import HostsLab
 from airtcp.hosts.preflight import Facts
+from airtcp.hosts.ssh import Remote
 from airtcp.parameters import Parameters
 from airtcp.sweep.hostsweep import HostMachines, HostOptions
 from airtcp.testbed.default import testbed
@@ -310,6 +313,29 @@ def test_settings_of_hosts(tmp_path: Path) -> None:
     assert "put /proc/sys/net/ipv4/tcp_ack_policy default" in station
     assert "offload wlan0 gro off" in station
     assert not any(call.startswith(("qdisc", "windows")) for call in station)
+
+
+def test_rights_for_all_settings_of_a_sweep_are_asked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, list[str]] = {}
+
+    def do(remote: Remote, *calls: settings.Call) -> str:
+        asked[remote.role] = [" ".join(map(str, call)) for call in calls]
+        return ""
+
+    monkeypatch.setattr(Remote, "do", do)
+    lab = HostsLab(hosts(tmp_path), False, {}, print)
+    radio = replace(facts(), radio={})
+    lab.facts = {"server": facts(), "station": radio, "ap": radio}
+    cases: list[dict[str, object]] = [{"initcwnd": 20}, {"initcwnd": 30, "delay": "10ms"}]
+    lab.require_rights([testbed(Parameters.model_validate(values)) for values in cases])
+    assert asked["ap"] == []  # power_save: keep
+    assert "rights power_save wlan0 off" in asked["station"]
+    for call in ("windows eth0 192.168.1.7 initcwnd 20", "windows eth0 192.168.1.7 initcwnd 30"):
+        assert f"rights {call}" in asked["server"]
+    assert any(call.startswith("rights qdisc eth0 root") for call in asked["server"])
+    assert len(asked["server"]) == len(set(asked["server"]))
 
 
 def test_bound_of_the_ack_delay_remains_on_hosts(tmp_path: Path) -> None:

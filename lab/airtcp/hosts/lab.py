@@ -72,6 +72,20 @@ class HostsLab:
         remote.boot = facts.boot
         return facts
 
+    def require_rights(self, testbeds: Sequence[Testbed]) -> None:
+        """Raise AirtcpError if root may not be asked for all settings of these runs."""
+
+        def require(remote: Remote) -> None:
+            facts = self.facts[remote.role]
+            calls = [
+                tuple(call)
+                for testbed in testbeds
+                for call in settings.of_host(remote.role, facts, self._inventory, testbed)
+            ]
+            remote.do(*(("rights", *call) for call in dict.fromkeys(calls)))
+
+        self._each(require)
+
     def _each(self, call: Callable[[Remote], _T]) -> list[_T]:
         """Call a function for all hosts at the same time; raises the first exception."""
         with ThreadPoolExecutor(len(self._remotes)) as threads:

@@ -66,9 +66,12 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
                 f"{remote}: {entry.interface} has the qdisc {kind} {handle}, and `netem: on` "
                 "replaces only the default one: remove it, or choose `netem: off`"
             )
-    remote.do(*_privileges(remote, captures and end, "radio" in found))
     ahead_s, error_s = clock(remote)
-    if modules := _modules(needs, found):
+    modules = _modules(needs, found)
+    as_root = [("modprobe", module) for module in modules]
+    as_root += [_capture(remote)] if captures and end else []
+    remote.do(*(("rights", "root", *command) for command in as_root))
+    if modules:
         found |= _sections(remote.do(("load", *modules)))
     return Facts(
         str(remote),
@@ -121,23 +124,11 @@ def _check_interface(remote: Remote, found: Mapping[str, str]) -> None:
         raise AirtcpError(f"{remote}: {entry.interface} is not connected")
 
 
-def _privileges(remote: Remote, captures: bool, radio: bool) -> list[tuple[object, ...]]:
-    """Commands of root's for which a password must not be needed."""
-    entry = remote.entry
-    device = entry.interface
-    calls: list[tuple[object, ...]] = []
-    if isinstance(entry, EndEntry):
-        calls.append(("allowed", "ethtool", "-K", device, "gro", "on"))
-        calls.append(("allowed", "tee", "/proc/sys/net/ipv4/tcp_sack"))
-        if captures:
-            timeout = ("timeout", "--preserve-status", "-s", "INT", 1)
-            tcpdump = f"tcpdump -Z root -n -i {device} -s {CAPTURED_BYTES}".split()
-            calls.append(("allowed", *timeout, *tcpdump, "--time-stamp-precision=nano", "-w", "-"))
-    if radio and entry.power_save == "off":
-        calls.append(("allowed", "iw", "dev", device, "set", "power_save", "off"))
-    if isinstance(entry, ServerEntry) and entry.netem:
-        calls.append(("allowed", "tc", "qdisc", "del", "dev", device, "root"))
-    return calls
+def _capture(remote: Remote) -> tuple[object, ...]:
+    """A command as that of a capture, for which root is asked."""
+    timeout = ("timeout", "--preserve-status", "-s", "INT", 1)
+    tcpdump = f"tcpdump -Z root -n -i {remote.entry.interface} -s {CAPTURED_BYTES}".split()
+    return (*timeout, *tcpdump, "--time-stamp-precision=nano", "-w", "-")
 
 
 def _sections(text: str) -> dict[str, str]:

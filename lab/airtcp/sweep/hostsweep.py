@@ -62,6 +62,7 @@ class HostOptions:
         with HostsLab(self.inventory, captures, needs, self.say) as lab:
             for case in cases:
                 settings.check_case(case.parameters, lab.facts)
+            lab.require_rights([on_hosts(testbed_of(case)) for case in cases])
             yield HostMachines(self, lab, ignored)
 
 
