@@ -22,6 +22,7 @@ from airtcp.experiment.experiment import Case
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
+from airtcp.parameters.quantity import Plain
 from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
 from airtcp.results.record import RunRecord
@@ -29,6 +30,7 @@ from airtcp.steps.step import Step
 from airtcp.sweep import notes, run, sweep
 from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import Request, RunRequest, requests, without_effect
+from airtcp.testbed.build import testbed_of
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -232,6 +234,21 @@ def test_as_many_runs_at_once_as_memory_allows(
     assert max(path.name for path in tmp_path.glob("seen-*")) == f"seen-{at_once}"
     warning = f"there is little, a run may take 512 MB: {at_once} at once"
     assert lines == ([warning] if at_once < 3 else [])
+
+
+@pytest.mark.parametrize(
+    ("values", "memory_mb"),
+    [
+        ({"flows": 128}, 512),
+        ({"stations": 8}, 624),
+        ({"stations": 8, "flows": 128, "direction": "both"}, 624 + (2048 - 256) // 2),
+    ],
+)
+def test_guests_with_many_connections_have_more_memory(
+    values: dict[str, Plain], memory_mb: int
+) -> None:
+    """With 2,048 connections in 624 MB, a guest had no memory left and hung."""
+    assert testbed_of(Case(values, Parameters().replace(values))).memory_mb == memory_mb
 
 
 def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(

@@ -47,6 +47,7 @@ from airtcp.testbed.model import (
     QueueFile,
     Radio,
     Testbed,
+    guest_memory_mb,
 )
 
 _DIRECTIONS: Mapping[tuple[Kind, Kind], Direction] = {
@@ -78,7 +79,7 @@ def testbed(network: Network, parameters: Parameters) -> Testbed:
         hidden=tuple(
             (numbers[first], numbers[second]) for first, second in network.topology.hidden
         ),
-        memory_mb=512 + 16 * (len(nodes) - 1 + len(flows)),
+        memory_mb=guest_memory_mb(len(nodes) - 1 + len(flows), flows),
     )
     return replace(built, probes=tuple(_probes(built)), filters=tuple(_filters(built)))
 

@@ -45,6 +45,7 @@ from airtcp.testbed.model import (
     QueueFile,
     Radio,
     Testbed,
+    guest_memory_mb,
 )
 
 SSID = "airtcp"
@@ -54,6 +55,7 @@ def testbed(parameters: Parameters) -> Testbed:
     """The testbed of a case without a topology."""
     wireless = parameters.access == "wifi"
     leaves = parameters.may_leave(parameters)
+    flows = tuple(_flows(parameters))
     queues = (
         QueueFile(0, 1, "queues-ap.txt", optional=leaves),
         QueueFile(1, 0, "queues-station.txt", optional=leaves),
@@ -64,14 +66,14 @@ def testbed(parameters: Parameters) -> Testbed:
         nodes=tuple(_nodes(parameters)),
         links=tuple(_links(parameters)),
         radios=tuple(_radios(parameters)) if wireless else (),
-        flows=tuple(_flows(parameters)),
+        flows=flows,
         probes=tuple(_probes(parameters)),
         filters=tuple(_filters(parameters)),
         events=tuple(moves(parameters, parameters.station_numbers)),
         captures={point: devices[point] for point in parameters.capture},
         counted=("server", "station"),
         queues=queues if wireless else (),
-        memory_mb=512 + 16 * (parameters.stations - 1),
+        memory_mb=guest_memory_mb(parameters.stations - 1, flows),
     )
 
 

@@ -4,7 +4,7 @@
 default.py makes it from parameters, custom.py from an experiment's topology.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -204,6 +204,15 @@ class QueueFile:
     peer: int
     file: str
     optional: bool = False
+
+
+def guest_memory_mb(parts: int, flows: Iterable[Flow]) -> int:
+    """Memory of a guest with a network of so many parts besides the smallest one.
+
+    iperf3 has a file of 128 KiB in memory for each end of a connection, besides the sockets.
+    """
+    connections = sum(flow.flows for flow in flows)
+    return 512 + 16 * parts + max(0, connections - 256) // 2
 
 
 @dataclass(frozen=True)
