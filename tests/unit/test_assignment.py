@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which worker of a cluster gets which run, and what happens to the runs of one that leaves."""
 
+import importlib.metadata
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,21 @@ def test_a_worker_with_other_versions_is_reported_once() -> None:
         workers.update()
     assert [line[:37] for line in lines] == ["airtcp: the worker on h differs from "]
     assert (workers.take(), workers.take()) == ("b", None)
+
+
+def test_a_library_that_this_python_does_not_need_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dask needs importlib_metadata with Python 3.11 only."""
+    version, with_it = importlib.metadata.version, clusterworker._libraries()
+
+    def without(name: str) -> str:
+        if name == "importlib_metadata":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without)
+    assert clusterworker._libraries() != with_it
 
 
 def test_runs_of_a_worker_that_leaves_are_repeated_three_times() -> None:

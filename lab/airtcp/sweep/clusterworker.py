@@ -58,8 +58,16 @@ def _libraries() -> str:
     """A hash of the installed versions of the locked libraries."""
     lines = _LIBRARIES.read_text().splitlines()
     names = [line.partition("==")[0] for line in lines if not line.startswith("#")]
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in names]
+    versions = [f"{name} {_version(name)}" for name in names]
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:16]
+
+
+def _version(library: str) -> str:
+    """Its version; empty if it is missing, as Dask needs some only with an earlier Python."""
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def resources() -> dict[str, float]:
