@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from airtcp.backends.guesttools import GuestTools
+from airtcp.errors import StopError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
@@ -98,6 +99,16 @@ def test_a_worker_with_other_versions_is_reported_once() -> None:
         workers.update()
     assert [line[:37] for line in lines] == ["airtcp: the worker on h differs from "]
     assert (workers.take(), workers.take()) == ("b", None)
+
+
+def test_a_sweep_whose_last_fitting_worker_leaves_keeps_its_runs() -> None:
+    """StopError ends a sweep with its tables."""
+    client = FakeClient(a=1)
+    described = client.scheduler_info()
+    described["workers"]["a"]["resources"] = {}
+    client.scheduler_info = lambda: described  # type: ignore[method-assign]
+    with pytest.raises(StopError, match="differs from this machine in airtcp and python and lib"):
+        runs_of(client, 1).update()
 
 
 def test_a_library_that_this_python_does_not_need_is_no_error(

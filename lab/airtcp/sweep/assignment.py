@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from distributed import Client
 
-from airtcp.errors import AirtcpError
+from airtcp.errors import StopError
 from airtcp.sweep.clusterworker import mismatches
 
 POLL_S = 1
@@ -35,7 +35,7 @@ class Workers:
     def update(self) -> None:
         """Ask the scheduler for its workers, unless it has been asked recently.
 
-        Raises AirtcpError if all workers have other versions.
+        Raises StopError if all workers have other versions.
         """
         now = time.monotonic()
         if now < self._asked + POLL_S:
@@ -85,7 +85,7 @@ class Workers:
             if (parts := mismatches(worker["resources"]))
         }
         if wrong and len(wrong) == len(workers):
-            raise AirtcpError(next(iter(wrong.values())))
+            raise StopError(next(iter(wrong.values())))
         self._report({address: wrong[address] for address in wrong.keys() - self._reported})
         return {
             address: worker["nthreads"]
