@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import sweeps
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.kernel.image import Kernel
+from airtcp.results import documents
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs.mkdir()
     (programs / "sbatch").write_text(
         f"#!/bin/sh\ncp $1 {tmp_path}/job.sh\nsetsid sh {tmp_path}/job.sh >/dev/null 2>&1 &\n"
-        "echo Submitted batch job $!\n"
+        f"echo $! >{tmp_path}/job\necho Submitted batch job $!\n"
     )
     # Like Slurm, kills processes some time after SIGTERM (KillWait).
     (programs / "scancel").write_text(
@@ -60,3 +62,33 @@ def test_refused_job_is_reported_in_one_line(
     done = subprocess.run(command, env=sweeps.ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == f"airtcp: {configuration}: sbatch: no partition short\n"
+
+
+def test_jobs_that_have_ended_are_reported(
+    lab_kernel: Kernel, tools: GuestTools, slurm: Path
+) -> None:
+    """As at their walltime; other jobs would not follow, so the sweep would wait forever."""
+    assert lab_kernel and tools
+    configuration = slurm / "slurm.yaml"
+    configuration.write_text("slurm: {cores: 1, memory: 2GB}\n")
+    out = slurm / "out"
+    command = sweeps.command(out, "--seeds", "99", "--cluster", str(configuration))
+    process = subprocess.Popen(
+        command, env=sweeps.ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr
+        line = process.stderr.readline()
+        while not line.startswith("[1/"):
+            assert line, "no run has finished"
+            line = process.stderr.readline()
+        os.killpg(int((slurm / "job").read_text()), signal.SIGKILL)
+        _, error = process.communicate(timeout=120)
+    finally:
+        process.terminate()
+        process.wait()
+    assert process.returncode == 1
+    last = error.splitlines()[-1]
+    assert f"--cluster {configuration}: all batch jobs have ended" in last, error
+    assert f"runs are kept in {out}; the same command resumes" in last
+    assert documents.read(out).runs

@@ -79,6 +79,12 @@ def events(
                 while runs.left:
                     if client.status != "running":
                         raise _gone(cluster.where)
+                    # Dask forgets a job 15 s after its worker has left, and submits no other one.
+                    if client.cluster is not None and not client.cluster.workers:
+                        raise StopError(
+                            f"--cluster {cluster.where}: all batch jobs have ended, for example "
+                            "at their time limit"
+                        )
                     for failed in runs.update():
                         yield Event(ended=(failed, _LOST))
                     for run in runs.begin():
