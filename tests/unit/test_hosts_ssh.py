@@ -4,6 +4,7 @@
 import io
 import os
 import shutil
+import signal
 import tarfile
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from airtcp.errors import AirtcpError, StopError
 from airtcp.files import ss
 from airtcp.hosts import lab, preflight
 from airtcp.hosts.inventory import HostEntry, Inventory
-from airtcp.hosts.ssh import Remote
+from airtcp.hosts.ssh import LostError, Remote
 from airtcp.parameters import Parameters
 from airtcp.sweep.hostsweep import on_hosts
 from airtcp.testbed import default
@@ -133,6 +134,27 @@ def test_clock_that_was_set_meanwhile(there: Path, remote: Remote) -> None:
     write_program(there / "date", f"#!/bin/sh\nexec {date} -d '+7 seconds' \"$@\"\n")
     ahead_s, _ = remote.clock()
     assert 6 < ahead_s < 8
+
+
+def test_a_clock_that_does_not_answer_is_an_error(remote: Remote) -> None:
+    """It is not one that agrees exactly with that of this machine."""
+    remote.install(pytest.fail)
+    assert remote._pulse
+    os.killpg(remote._pulse._process.pid, signal.SIGKILL)
+    remote._pulse._process.wait()
+    with pytest.raises(LostError, match=r"^ap \(host\): the connection was lost$"):
+        remote.clock()
+
+
+def test_files_that_are_being_written_are_fetched(remote: Remote) -> None:
+    """After a run has failed, so that its error is reported, and not that of tar."""
+    remote.install(pytest.fail)
+    remote.do(("start", "noise", "server.pcap", "sh", "-c", "while :; do echo; done"))
+    packed = [remote.fetch() for _ in range(5)]
+    assert remote.do(("end_jobs",)) == ""
+    for each in packed:
+        with tarfile.open(fileobj=io.BytesIO(each)) as archive:
+            assert "./server.pcap" in archive.getnames()
 
 
 def test_each_run_reads_the_clocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,13 +155,20 @@ class Remote:
         return self._checked(ended).decode(errors="replace")
 
     def fetch(self) -> bytes:
-        """The files of the run, as a tar archive."""
-        return self._checked(self._ssh(f"tar -C {self._directory}/run -cf - .", "", 600))
+        """The files of the run, as a tar archive; after an error, programs may still write them."""
+        pack = f"tar -C {self._directory}/run -cf - . || [ $? = 1 ]"  # GNU tar: a file changed
+        return self._checked(self._ssh(pack, "", 600))
 
     def clock(self) -> tuple[float, float]:
-        """By how much its clock is ahead of ours now, and the error of that, in seconds."""
+        """By how much its clock is ahead of ours now, and the error of that, in seconds.
+
+        Raises LostError without a connection.
+        """
         assert self._pulse
-        return self._pulse.clock()
+        if answers := self._pulse.answers():
+            error_s, offset_s = min(answers)  # the quickest
+            return offset_s, error_s
+        raise LostError(f"{self}: the connection was lost")
 
     def now_boot(self) -> str:
         """The boot_id, over a new connection."""
@@ -295,11 +302,9 @@ class _Pulse:
                 return None
         return halfway_s + rounding_s, there_s - asked_s - halfway_s
 
-    def clock(self) -> tuple[float, float]:
-        """Its offset and the error of that, now: of a few answers, the quickest."""
-        answers = filter(None, [self._ask() for _ in range(_ANSWERS)])
-        error_s, offset_s = min(answers, default=(0.0, 0.0))
-        return offset_s, error_s
+    def answers(self) -> list[tuple[float, float]]:
+        """The error and the offset of the clock, of a few answers; empty without a connection."""
+        return list(filter(None, [self._ask() for _ in range(_ANSWERS)]))
 
     def end(self) -> None:
         self._ended.set()
