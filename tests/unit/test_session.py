@@ -148,6 +148,9 @@ def test_a_sweep_says_which_runs_it_leaves_out(
 ) -> None:
     replace_runs(monkeypatch, finish_all)
     assert measured(tmp_path)[1] == []
+    unpacked = tmp_path / "runs" / "mcs-8" / ".seed-1.new"  # that a killed sweep has left
+    unpacked.mkdir(parents=True)
+    (unpacked / "result.json").touch()
     result, lines = measured(tmp_path, CASES[:1])
     assert result.document and len(result.document.runs) == 1
     assert lines == [

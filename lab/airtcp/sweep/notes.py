@@ -50,7 +50,8 @@ def kernel_warning(jobs: Sequence[Request], out_dir: Path) -> str:
 def left_out(jobs: Sequence[Request], out_dir: Path) -> str:
     """A line about runs in the directory that are not among the jobs; empty if there are none."""
     own = {job.directory(out_dir) for job in jobs}
-    others = sum(path.parent not in own for path in out_dir.glob(f"{RUNS}/*/*/{RESULT_FILE}"))
+    found = out_dir.glob(f"{RUNS}/*/seed-*/{RESULT_FILE}")
+    others = sum(path.parent not in own for path in found)
     if not others:
         return ""
     return (
