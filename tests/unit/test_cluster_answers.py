@@ -334,6 +334,16 @@ def test_batch_jobs_start_python_from_a_path_with_spaces(
     assert done.stdout == f"{program.parent} -P -m worker\n"
 
 
+@pytest.mark.parametrize("above", ["", "jobqueue: "])
+@pytest.mark.parametrize("walltime", ["12:00:00", "'12:00:00'", "02:00:00"])
+def test_a_walltime_needs_no_quotes(tmp_path: Path, above: str, walltime: str) -> None:
+    """Slurm would take the number, of seconds, for minutes."""
+    path = tmp_path / "cluster.yaml"
+    section = f"slurm: {{cores: 1, memory: 1GB, walltime: {walltime}}}"
+    path.write_text(f"{above}{{{section}}}" if above else section)
+    assert batchjobs.read(path)[1]["walltime"] == walltime.strip("'")
+
+
 def test_batch_jobs_cannot_have_certificates_in_a_path_with_spaces(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text("local: {cores: 1, memory: 1GB}")

@@ -147,13 +147,13 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     except InputError as error:
         raise InputError(f"--cluster {error}; give tcp://HOST:PORT or a .yaml file") from None
     shown = f"--cluster {path}"
-    yamlfile.data(yamlfile.compose(text, shown), shown)  # raises InputError for repeated keys
+    written: Any = yamlfile.data(yamlfile.compose(text, shown), shown)  # as text, without types
     try:
         document = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         raise InputError(f"{shown}: not YAML") from None
     if isinstance(document, dict) and isinstance(document.get("jobqueue"), dict):
-        document = document["jobqueue"]
+        document, written = document["jobqueue"], written["jobqueue"]
     if not isinstance(document, dict) or len(document) != 1 or next(iter(document)) not in _kinds():
         raise InputError(f"{path}: must have one section; allowed: {' '.join(_kinds())}")
     [(name, section)] = document.items()
@@ -171,6 +171,8 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
             raise InputError(f"{path}: {name}.{key}: allowed: {what}")
         if kind is list:
             section[key] = list(map(str, value))  # dask-jobqueue joins some of them as they are
+        if isinstance(value, int) and ":" in str(as_text := written[name].get(key)):
+            section[key] = as_text  # YAML takes a walltime of 12:00:00 for a number of seconds
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
         raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
     if section.get("processes", 1) != 1:
