@@ -101,6 +101,15 @@ def test_a_worker_with_other_versions_is_reported_once() -> None:
     assert (workers.take(), workers.take()) == ("b", None)
 
 
+def test_a_sweep_says_once_that_it_waits_for_workers() -> None:
+    client, lines = FakeClient(a=1, b=1), list[str]()
+    workers = assignment.Workers(client, lines.append)  # type: ignore[arg-type]
+    for left in ({"a": 1, "b": 1}, {"a": 1}, {}, {}):
+        client.workers = left
+        workers.update()
+    assert lines == ["airtcp: no workers are left; the sweep waits for others"]
+
+
 def test_a_sweep_whose_last_fitting_worker_leaves_keeps_its_runs() -> None:
     """StopError ends a sweep with its tables."""
     client = FakeClient(a=1)

@@ -41,6 +41,8 @@ class Workers:
         if now < self._asked + POLL_S:
             return
         places = self._ask()
+        if self._places and not places:
+            self._say("airtcp: no workers are left; the sweep waits for others")
         self._free = {address: None for address in self._free if address in places}
         for address in places.keys() - self._places.keys():
             self._free[address] = None
