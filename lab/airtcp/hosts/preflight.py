@@ -68,7 +68,7 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
             )
     ahead_s, error_s = clock(remote)
     modules = _modules(needs, found)
-    as_root = [("modprobe", module) for module in modules]
+    as_root: list[tuple[object, ...]] = [("modprobe", module) for module in modules]
     as_root += [_capture(remote)] if captures and end else []
     remote.do(*(("rights", "root", *command) for command in as_root))
     if modules:
