@@ -320,7 +320,8 @@ def test_rights_for_all_settings_of_a_sweep_are_asked_for_once(
 ) -> None:
     asked: dict[str, list[str]] = {}
 
-    def do(remote: Remote, *calls: settings.Call) -> str:
+    def do(remote: Remote, *calls: settings.Call, timeout_s: float) -> str:
+        assert timeout_s > len(calls)
         asked[remote.role] = [" ".join(map(str, call)) for call in calls]
         return ""
 

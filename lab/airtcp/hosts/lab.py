@@ -82,7 +82,8 @@ class HostsLab:
                 for testbed in testbeds
                 for call in settings.of_host(remote.role, facts, self._inventory, testbed)
             ]
-            remote.do(*(("rights", *call) for call in dict.fromkeys(calls)))
+            asked = [("rights", *call) for call in dict.fromkeys(calls)]
+            remote.do(*asked, timeout_s=60 + len(asked))
 
         self._each(require)
 
