@@ -9,9 +9,8 @@ NS3 = python=$$(lab/python.sh bench) && PYTHONPATH=lab:tests/support "$$python"
 VERIFY = python=$$(lab/python.sh verify) && PYTHONPATH=lab "$$python"
 TESTS = $(PYTHON) -P -m pytest
 SYSTEM := tests/models tests/system tests/determinism
-# Other versions of Linux may have been built, too; their rules differ.
-CHECKPATCH = $$(grep -lx 'PATCHLEVEL = 12' $(CACHE)/kernel/work-*/linux/Makefile 2>/dev/null | \
-	sed 's,Makefile$$,scripts/checkpatch.pl,;q')
+LINUX := /usr/src/linux-source-6.12.tar.xz
+CHECKPATCH := $(CACHE)/checkpatch
 
 .PHONY: help demo test test-unit test-all test-debug lint lint-python lint-shell lint-kernel verify fuzz soak \
 	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
@@ -53,7 +52,6 @@ test-unit: ## unit tests, which need neither a kernel nor a browser
 test-all: test-unit ## all tests, including slow ones
 	$(TESTS) $(SYSTEM)
 
-# Builds a kernel, for checkpatch.pl, if there is none yet; the tests use the same one.
 lint: lint-python lint-shell lint-kernel ## check style, types and imports between packages
 
 lint-python: ## only the checks of Python
@@ -75,8 +73,12 @@ AIRSIM_TABLES := include/uapi/linux/airsim.h $(addprefix drivers/net/wireless/vi
 BPF_TYPES := tools/testing/selftests/bpf/progs/bpf_ackpol.h
 ACKHOLD := $(addprefix dkms/ackhold/,ackhold.h sch_ackhold.c) $(wildcard tests/guest/ackhold/*.c)
 lint-kernel: ## only the checks of C, with checkpatch.pl
-	@[ -n "$(CHECKPATCH)" ] || ./airtcp kernel build
-	set -- "$(CHECKPATCH)" && find kernel -name '*.[ch]' ! -path '*/trace/*' \
+	@[ "$(CHECKPATCH)/checkpatch.pl" -nt $(LINUX) ] || { \
+		rm -rf "$(CHECKPATCH)" "$(CHECKPATCH).new" && mkdir -p "$(CHECKPATCH).new" && \
+		tar -C "$(CHECKPATCH).new" --strip-components=2 -xmf $(LINUX) --occurrence=1 --wildcards \
+			'*/scripts/checkpatch.pl' '*/scripts/const_structs.checkpatch' '*/scripts/spelling.txt' && \
+		mv "$(CHECKPATCH).new" "$(CHECKPATCH)"; }
+	set -- "$(CHECKPATCH)/checkpatch.pl" && find kernel -name '*.[ch]' ! -path '*/trace/*' \
 		! -path '*/core/tcp_ack_filter.c' $(AIRSIM_TABLES:%=! -path 'kernel/%') \
 		! -path 'kernel/$(BPF_TYPES)' -print0 | \
 		xargs -0 perl "$$1" --no-tree --strict --terse --quiet --no-summary -f && \
