@@ -9,13 +9,14 @@ and options, perhaps with another compiler.
 import json
 import shutil
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from airtcp import atomicfile
 from airtcp.cache import cache_dir, locked, make_dir
-from airtcp.errors import AirtcpError, InputError, reason
+from airtcp.errors import AirtcpError, InputError, of_file, reason
 from airtcp.paths import PACKAGE
 
 DESCRIPTION = "prebuilt.json"
@@ -71,24 +72,47 @@ def _description(directory: Path) -> dict[str, Any]:
     return document
 
 
-def unpack(wheel: Path, say: Callable[[str], None]) -> Path:
-    """Take kernel and programs from a wheel. Raises InputError if the wheel has none."""
+def unpack(wheel: Path, recipes: Mapping[Part, str], say: Callable[[str], None]) -> Path:
+    """Take kernel and programs from a wheel, if they were made by these recipes.
+
+    Otherwise raises InputError or AirtcpError, and keeps what was unpacked before.
+    """
     target = _unpacked()
     make_dir(target.parent)
     scratch = target.with_name("prebuilt.new")
     with locked(target.with_name("prebuilt.lock"), say):
         shutil.rmtree(scratch, ignore_errors=True)
         try:
-            with zipfile.ZipFile(wheel) as archive:
+            with _open(wheel) as archive:
+                _require(archive, wheel, recipes)
                 _extract(archive, scratch)
-        except OSError as error:
-            raise InputError(f"{wheel}: {reason(error)}") from None
-        except zipfile.BadZipFile as error:
+            atomicfile.place(scratch, target)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             raise InputError(f"{wheel}: cannot be read as a wheel: {error}") from None
-        if not (scratch / DESCRIPTION).exists():
-            raise InputError(f"{wheel}: contains no kernel: it was not made by `make wheel`")
-        atomicfile.place(scratch, target)
+        except OSError as error:
+            raise of_file(error, scratch) from None
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
     return target
+
+
+def _open(wheel: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(wheel)
+    except OSError as error:
+        raise InputError(f"{wheel}: {reason(error)}") from None
+
+
+def _require(archive: zipfile.ZipFile, wheel: Path, recipes: Mapping[Part, str]) -> None:
+    try:
+        description = json.loads(archive.read(f"{IN_WHEEL}/{DESCRIPTION}"))
+    except KeyError:
+        raise InputError(f"{wheel}: contains no kernel: it was not made by `make wheel`") from None
+    if recipes != {part: description.get(part, {}).get("recipe") for part in recipes}:
+        raise AirtcpError(
+            f"{wheel}: not used, because this checkout has other patches, configuration or "
+            "sources of the guest's programs"
+        )
 
 
 def _extract(archive: zipfile.ZipFile, target: Path) -> None:

@@ -11,7 +11,7 @@ from airtcp.cli.common import own_policy_of
 from airtcp.cli.kernels import build_one
 from airtcp.cli.messages import say
 from airtcp.cli.options import Subcommands, add_kernel_source, add_kernels, add_policy, path
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import InputError
 from airtcp.kernel import deb, image, openwrt, series
 from airtcp.kernel.image import Kernel
 
@@ -148,14 +148,11 @@ def _kernel_path(options: argparse.Namespace) -> int:
 
 
 def _kernel_import(options: argparse.Namespace) -> int:
-    directory = prebuilt.unpack(options.wheel, say)
-    kernel = prebuilt.find("kernel", image.default_recipe())
-    if not kernel or not prebuilt.find("tools", guesttools.recipe()):
-        raise AirtcpError(
-            f"{options.wheel}: not used, because this checkout has other patches, configuration or "
-            "sources of the guest's programs"
-        )
-    print(directory)
+    recipes: dict[prebuilt.Part, str] = {
+        "kernel": image.default_recipe(),
+        "tools": guesttools.recipe(),
+    }
+    print(prebuilt.unpack(options.wheel, recipes, say))
     return 0
 
 
