@@ -11,6 +11,7 @@ import sys
 
 # From asm/unistd_64.h.
 CALLS = {
+    "socket": 41,
     "ptrace": 101,
     "prctl": 157,
     "sched_setaffinity": 203,

@@ -3,9 +3,14 @@
 
 import argparse
 import re
+import runpy
+import socket
+import struct
 import subprocess
+import sys
 from pathlib import Path
 
+import deny_syscalls
 import pytest
 from plans import planned, section
 
@@ -122,6 +127,32 @@ def test_counters_of_a_device_without_the_qdisc_are_an_error(
 ) -> None:
     done = subprocess.run([MODULE / "ackhold-stats", *arguments], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "message"),
+    [
+        ("NLMSG_ERROR", -1, "ackhold-stats: cannot list qdiscs: Operation not permitted"),
+        ("NLMSG_DONE", -12, "ackhold-stats: cannot list qdiscs: Cannot allocate memory"),
+        ("NLMSG_DONE", 0, None),
+    ],
+)
+def test_errors_of_netlink_are_reported(
+    kind: str, code: int, message: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stats = runpy.run_path(str(MODULE / "ackhold-stats"))
+    ours, kernel = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    kernel.send(struct.pack("=IHHIIi", 20, stats[kind], 0, 1, 0, code))
+    with kernel:
+        monkeypatch.setattr(socket, "socket", lambda *_: ours)
+        assert stats["main"]([]) == message
+
+
+def test_a_refused_socket_is_reported() -> None:
+    command = [sys.executable, deny_syscalls.__file__, "socket"]
+    done = subprocess.run([*command, MODULE / "ackhold-stats"], capture_output=True, text=True)
+    error = "ackhold-stats: cannot list qdiscs: Operation not permitted\n"
+    assert (done.returncode, done.stderr) == (1, error)
 
 
 @pytest.mark.parametrize(
