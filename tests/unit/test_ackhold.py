@@ -85,6 +85,21 @@ def test_the_version_is_that_of_airtcp() -> None:
     assert f'PACKAGE_VERSION="{__version__}"' in (MODULE / "dkms.conf").read_text()
 
 
+@pytest.mark.parametrize(
+    ("release", "builds"),
+    [
+        *((release, False) for release in ("4.19.0-27-amd64", "5.10.0-32-amd64", "6.0.0-6-amd64")),
+        *((release, True) for release in ("6.1.0-50-amd64", "6.12.95+deb12-amd64", "7.2.13")),
+        *((release, True) for release in ("6.9.0", "10.0.1")),
+    ],
+)
+def test_dkms_skips_kernels_before_6_1(release: str, builds: bool) -> None:
+    """As DKMS does, which is a bash script."""
+    script = '. "$0"; [[ $1 =~ $BUILD_EXCLUSIVE_KERNEL ]]'
+    done = subprocess.run(["bash", "-c", script, MODULE / "dkms.conf", release])
+    assert (done.returncode == 0) == builds
+
+
 def test_the_qdisc_is_added_to_the_kernel_after_all_other_changes() -> None:
     [step] = ackhold.changes()
     assert all(path.is_file() for path in step.files.values())
