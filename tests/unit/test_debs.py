@@ -103,6 +103,19 @@ def test_the_source_of_the_module_has_no_links(tree: Path) -> None:
     assert not any(path.is_symlink() for path in (tree / "ackhold").iterdir())
 
 
+@pytest.mark.parametrize("action", ["configure", "abort-upgrade", "abort-remove"])
+def test_python_is_compiled_again_after_an_aborted_removal(tmp_path: Path, action: str) -> None:
+    """dpkg calls the first script, then the second one with this action."""
+    compiled = tmp_path / "compiled"
+    for name, script in (("py3clean", f"rm -f {compiled}"), ("py3compile", f"touch {compiled}")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    for script, argument in (("prerm", "upgrade"), ("postinst", action)):
+        command = ["sh", str(DEBIAN / f"airtcp.{script}"), argument, "0.1.0"]
+        subprocess.run(command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    assert compiled.exists()
+
+
 @pytest.mark.parametrize(("action", "deleted"), [("remove", ["wlan0", "wlp2s0"]), ("upgrade", [])])
 def test_removing_the_package_removes_its_qdisc_from_all_devices(
     tmp_path: Path, action: str, deleted: list[str]
