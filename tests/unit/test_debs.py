@@ -137,6 +137,23 @@ qdisc ackhold 8002: dev wlp2s0 root refcnt 5
     assert lines == [f"qdisc del dev {device} root" for device in deleted]
 
 
+@pytest.mark.parametrize("action", ["purge", "remove"])
+def test_purging_removes_what_enabled_the_qdisc(tmp_path: Path, action: str) -> None:
+    wants = tmp_path / "etc/systemd/system/sys-subsystem-net-devices-wlan0.device.wants"
+    dispatcher = tmp_path / "etc/NetworkManager/dispatcher.d/50-airtcp-ackhold"
+    links = (wants / "airtcp-ackhold@wlan0.service", dispatcher)
+    for link in links:
+        link.parent.mkdir(parents=True)
+        link.symlink_to("/nonexistent")
+    before = sorted(tmp_path.rglob("*"))
+    script = (DEBIAN / "airtcp-dkms.postrm").read_text().replace("/etc/", f"{tmp_path}/etc/")
+    for _ in range(2):
+        subprocess.run(["sh", "-c", script, "postrm", action], check=True)
+    after = sorted(tmp_path.rglob("*"))
+    gone = {wants, *links} if action == "purge" else set()
+    assert after == [path for path in before if path not in gone]
+
+
 @pytest.mark.parametrize(
     "path", sorted(DEBIAN.glob("*.lintian-overrides")), ids=lambda path: path.stem
 )
