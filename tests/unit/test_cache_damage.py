@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -141,6 +142,23 @@ def test_the_hash_of_every_tarball_is_cached(
         source.identity(path)
     monkeypatch.setattr(atomicfile, "sha256", None)
     assert source.identity(tmp_path / "linux.tar") != source.identity(other)
+
+
+def test_only_sources_change_the_recipe_of_the_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = guesttools.recipe()
+    sources = tmp_path / "guest"
+    shutil.copytree(guesttools.SOURCES, sources)
+    monkeypatch.setattr(guesttools, "SOURCES", sources)
+    (sources / "__pycache__").mkdir()
+    (sources / ".init.c.swp").touch()
+    (sources / ".#init.c").symlink_to("user@host")
+    assert guesttools.recipe() == before
+    for name in ("init.c", "program.h", "modprobe"):
+        (sources / name).write_text("")
+        recipe, before = before, guesttools.recipe()
+        assert recipe != before
 
 
 def test_programs_are_compiled_once_and_again_if_damaged(

@@ -29,6 +29,15 @@ def test_summaries_match_the_experiments() -> None:
     assert sorted(loaded) == list(map(tuple, summaries.read()))
 
 
+def test_files_of_editors_are_no_experiments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summaries, "EXPERIMENTS_DIR", tmp_path)
+    (tmp_path / "auto.yaml").touch()
+    (tmp_path / ".#auto.yaml").symlink_to("user@host")
+    assert summaries.names() == ["auto"]
+
+
 def test_quick_runs_cases_with_published_values() -> None:
     cases = catalogue.quick(load("acklimit-receiver-bound"))
     assert [case.factors["ack_policy"] for case in cases] == ["limit", "default"]

@@ -344,6 +344,7 @@ def test_identity_covers_all_code_that_affects_results(tmp_path: Path) -> None:
     """Only the command line and the report are left out; all modules of a sweep are included."""
     package = tmp_path / "airtcp"
     shutil.copytree(request._PACKAGE, package, ignore=shutil.ignore_patterns("cli", "report"))
+    (package / ".#units.py").symlink_to("lock@of-an-editor")
     assert request.hash_of_code(package) == request.CODE
     (package / "units.py").rename(package / "unit.py")
     assert request.hash_of_code(package) != request.CODE

@@ -160,6 +160,17 @@ def test_directory_in_the_series_includes_all_its_files(overlay: Path) -> None:
     assert list(step.files) == ["net/ackpol.c", "net/ipv4/tcp.c"]
 
 
+def test_files_of_editors_do_not_belong_to_linux(overlay: Path) -> None:
+    (overlay / "patches" / "series").write_text("lab/1.patch\npostable/2.patch  net\n")
+    (overlay / "include").mkdir()
+    for directory in ("net", "include"):
+        for name in (".ackpol.c.swp", "ackpol.c~"):
+            (overlay / directory / name).touch()
+        (overlay / directory / ".#ackpol.c").symlink_to("user@host")
+    _, step = source.read_series(overlay)
+    assert list(step.files) == ["net/ackpol.c"]
+
+
 def test_only_tests_below_tools_belong_to_linux(overlay: Path) -> None:
     (overlay / "tools" / "testing").mkdir(parents=True)
     (overlay / "tools" / "ours.py").write_text("")

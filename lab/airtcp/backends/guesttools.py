@@ -112,7 +112,10 @@ def recipe() -> str:
     made = repr((_FLAGS, sorted(_COMPILE.items()), _SCRIPTS, guestroot.RECIPE))
     digest = hashlib.sha256(made.encode())
     headers = [UAPI / "linux" / name for name in ("airsim.h", "tcp_watch.h")]
-    for source in [*sorted(SOURCES.iterdir()), *headers]:
+    scripts = [SOURCES / name for name in _SCRIPTS]
+    # Not those of editors, whose names begin with a dot.
+    sources = sorted([*SOURCES.glob("[!.]*.[ch]"), *scripts])
+    for source in [*sources, *headers]:
         digest.update(f"{source.name}\0".encode() + source.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -19,7 +19,7 @@ class Summary(NamedTuple):
 
 def names() -> list[str]:
     """Names of the experiments that come with the laboratory."""
-    return sorted(path.stem for path in EXPERIMENTS_DIR.glob("*.yaml"))
+    return sorted(path.stem for path in EXPERIMENTS_DIR.glob("[!.]*.yaml"))
 
 
 def read() -> list[Summary]:

@@ -38,6 +38,6 @@ def _sources(overlay: Path) -> Iterator[str]:
     """The policies' files, and the lines that patches add."""
     for path in (overlay / "net" / "ipv4").glob("tcp_ackpol*.c"):
         yield path.read_text(encoding="utf-8")
-    for path in (overlay / "patches").glob("*/*.patch"):
+    for path in (overlay / "patches").glob("*/[!.]*.patch"):
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         yield "".join(line for line in lines if line.startswith("+"))

@@ -306,9 +306,10 @@ def files_of_linux(changes: Changes) -> set[str]:
 
 
 def whole_files(overlay: Path, name: str) -> dict[str, Path]:
-    """A file of the overlay, or all files below a directory."""
+    """A file of the overlay, or all files below a directory, without those of editors."""
     path = overlay / name
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    below = (file for file in sorted(path.rglob("*")) if not re.match(r"\.|.*~$", file.name))
+    files = below if path.is_dir() else [path]
     return {str(file.relative_to(overlay)): file for file in files if file.is_file()}
 
 

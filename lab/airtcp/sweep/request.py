@@ -32,7 +32,7 @@ _NOT_CODE = frozenset({"cli", "report", "ui", "__main__.py", "prebuilt", "share"
 
 def code_files(package: Path = _PACKAGE) -> list[Path]:
     """The modules that can affect a run: all except the packages above this one."""
-    sources = sorted(package.rglob("*.py"))
+    sources = sorted(package.rglob("[!.]*.py"))
     return [path for path in sources if path.relative_to(package).parts[0] not in _NOT_CODE]
 
 
