@@ -2,6 +2,7 @@
 """doctor reports what is missing and how to install it."""
 
 import json
+import platform
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "DEBIAN_TARBALL", tmp_path / "none")
     monkeypatch.setattr(doctor, "_free_mb", lambda directory: 3)
     monkeypatch.setattr(doctor, "can_fix_addresses", lambda: False)
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
 
 
 @pytest.mark.usefixtures("bare")
@@ -53,7 +55,14 @@ def test_every_failed_check_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> 
     assert doctor.main(as_json=True) == 1
     checks = json.loads(capsys.readouterr().out)["checks"]
     missing = {check["name"]: check["remedy"] for check in checks if not check["ok"]}
-    assert {"hostapd", "gcc", "kernel source", "cache", "repeatable runs"} <= missing.keys()
+    assert {
+        "processor",
+        "hostapd",
+        "gcc",
+        "kernel source",
+        "cache",
+        "repeatable runs",
+    } <= missing.keys()
     assert all(missing.values())
 
 
@@ -61,6 +70,7 @@ def test_every_failed_check_has_a_remedy(capsys: pytest.CaptureFixture[str]) -> 
 def test_text_has_a_line_per_check(capsys: pytest.CaptureFixture[str]) -> None:
     doctor.main(as_json=False)
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["NO", "processor", "aarch64;"]
     assert any(line.startswith("NO  hostapd") and "apt-get install" in line for line in lines)
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cache key, the check of Kconfig fragments, and the error of a failed build."""
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import image
 from airtcp.kernel.source import Step
 
@@ -109,6 +110,15 @@ def test_fragment_line_without_an_option_is_refused(tmp_path: Path) -> None:
 def test_error_of_an_unknown_fragment_lists_available_ones() -> None:
     with pytest.raises(InputError, match=r"nosuch.*available: .*lab"):
         image.build(fragments=("nosuch",), say=print)
+
+
+def test_another_processor_is_named_before_missing_programs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(AirtcpError, match=r"^kernels can .* only on x86-64; .* is aarch64$"):
+        image.build(use_prebuilt=False, say=print)
 
 
 @pytest.mark.parametrize(

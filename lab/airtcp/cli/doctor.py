@@ -5,6 +5,7 @@ import argparse
 import ctypes
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -45,6 +46,8 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Check everything, cheap checks first."""
+    machine = platform.machine()
+    yield Check("processor", machine == "x86_64", machine, "the laboratory needs x86-64")
     for program, package in programs.HOST.items():
         yield _program(program, package)
     has_kernel = image.has_prebuilt()

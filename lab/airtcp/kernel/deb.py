@@ -14,9 +14,9 @@ from pathlib import Path
 
 from airtcp import interrupts, programs
 from airtcp.cache import cache_dir, locked, make_dir, require_writable
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import InputError
 from airtcp.kernel import metapackage
-from airtcp.kernel.image import Say, check_fragments, run_make
+from airtcp.kernel.image import Say, check_fragments, require_x86_64, run_make
 from airtcp.kernel.source import (
     OVERLAY,
     POSTED,
@@ -45,10 +45,7 @@ def build(
     kernel's own default. Raises InputError if it cannot be read or does not allow the policies, or
     if `out` cannot be written, AirtcpError if the build fails.
     """
-    if platform.machine() != "x86_64":
-        raise AirtcpError(
-            f"packages can be built only on x86-64; this machine is {platform.machine()}"
-        )
+    require_x86_64("packages")
     require_writable(out, "--out")
     source = find_series_source(source, "a Debian package")
     base = _read_config(config, say)

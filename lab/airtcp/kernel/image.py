@@ -9,6 +9,7 @@ reused for all kernels from the same source and set of patches (see source.py).
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -126,6 +127,7 @@ def build(
     default = (source, patches, fragments, extra, arch) == (None, "all", None, (), "um")
     if default and use_prebuilt and (found := prebuilt.find("kernel", default_recipe())):
         return _kernel_in(found)
+    require_x86_64("kernels")
     for program in _PROGRAMS:
         if not shutil.which(program):
             raise AirtcpError(f"{program} is missing: {PROGRAM} doctor shows how to install it")
@@ -163,6 +165,14 @@ def build(
                 except AirtcpError as error:
                     raise type(error)(f"{error}{ports.remark(version)}") from None
     return _kernel_in(target)
+
+
+def require_x86_64(what: str) -> None:
+    """Raise AirtcpError on another processor: User Mode Linux 6.12 has no port to it."""
+    if platform.machine() != "x86_64":
+        raise AirtcpError(
+            f"{what} can be built only on x86-64; this machine is {platform.machine()}"
+        )
 
 
 def _default_fragments(arch: Arch, *, plain: bool) -> Sequence[str]:
