@@ -53,6 +53,11 @@ find_cache() {
 find_environment() {
 	find_cache
 	version=$(python3 -VV) || return 1
+	case $version in
+	"Python 3."[0-9].* | "Python 3.10."*)
+		refuse "${version%% (*} is too old: airtcp needs Python 3.11 or later as python3"
+		;;
+	esac
 	libraries=$(cat "$here/requirements.txt" "$here/requirements-test.txt") || return 1
 	key=$(printf '%s\n%s\n' "$version" "$libraries" | sha256sum | cut -c 1-12)
 	[ -n "$key" ] || return 1

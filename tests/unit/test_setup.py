@@ -117,6 +117,22 @@ def test_a_removed_current_directory_is_an_error(programs: Path, tmp_path: Path)
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "code"), [("3.9.2", 2), ("3.10.12", 2), ("3.11.2", 0), ("3.14.0", 0)]
+)
+def test_a_python_that_is_too_old_is_refused(
+    programs: Path, tmp_path: Path, version: str, code: int
+) -> None:
+    text = PYTHON.replace("3.11.0", f"{version} (main, Jan  1 2025) [GCC 12.2.0]")
+    write_program(programs, "python3", text)
+    done = setup(programs, HOME=tmp_path)
+    error = f"airtcp: Python {version} is too old: airtcp needs Python 3.11 or later as python3\n"
+    assert (done.returncode, done.stderr == error) == (code, code == 2)
+    if code:
+        assert python(programs, HOME=tmp_path).stderr == error
+        assert list(tmp_path.rglob("venv*")) == []
+
+
 def record(python_path: str) -> list[str]:
     """What has been installed in an environment."""
     made = Path(python_path.strip()).parents[1].with_suffix(".made")
