@@ -11,7 +11,7 @@ import pytest
 
 from airtcp import cli, programs
 from airtcp.errors import AirtcpError, InputError
-from airtcp.kernel import deb
+from airtcp.kernel import deb, metapackage
 
 PACKAGES = (
     "linux-headers-6.12.9-airtcp_6.12.9-1_amd64.deb",
@@ -131,6 +131,12 @@ def test_the_metapackage_needs_this_kernel_and_selects_no_policy(
     subprocess.run(["dpkg-deb", "-x", built[0], tmp_path / "root"], check=True)
     [settings] = (tmp_path / "root" / "etc" / "sysctl.d").iterdir()
     assert all(line.startswith("#") for line in settings.read_text().splitlines())
+
+
+def test_error_of_dpkg_deb_is_one_line(tmp_path: Path) -> None:
+    image = tmp_path / "missing" / PACKAGES[1]
+    with pytest.raises(AirtcpError, match=r"^cannot build .*/airtcp-kernel_6.*_amd64.deb: dpkg.*$"):
+        metapackage.build(image, tmp_path / "scratch")
 
 
 def test_the_default_configuration_is_that_of_linux(

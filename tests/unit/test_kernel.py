@@ -193,3 +193,8 @@ def test_only_fragments_with_btf_need_pahole(
     assert pahole([plain]) == ""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert pahole([plain, btf]) == "v1.24\n"
+
+
+def test_error_of_strip_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(AirtcpError, match=r"^cannot strip the kernel: .*linux.*$"):
+        image._strip(Path("/bin/true"), tmp_path / "missing" / "linux")

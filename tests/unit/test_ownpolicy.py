@@ -10,9 +10,11 @@ from airtcp import cli
 from airtcp.backends import shell
 from airtcp.backends.base import GuestResult
 from airtcp.backends.shell import FAILURE
-from airtcp.errors import InputError
+from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.reader import load
-from airtcp.kernel import own_policy, policies, source
+from airtcp.kernel import image, own_policy, policies, source
+from airtcp.kernel.image import Kernel
+from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.sweep import run
@@ -169,3 +171,16 @@ def test_a_policy_that_is_not_registered_is_explained(tmp_path: Path, name: str,
     failure = run._failure(GuestResult("failed", 1, 1.0, 1.0, log, "", 0), tmp_path)
     assert failure.startswith(f"net.ipv4.tcp_ack_policy refuses the value {name}")
     assert ("--policy has not registered it; tcp_register_ackpol() fails" in failure) == own
+
+
+def test_errors_of_the_compiler_name_the_file_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> Kernel:
+        raise AirtcpError("../net/ipv4/own_policy/a.c:1:2: error: no")
+
+    monkeypatch.setattr(image, "build", fail)
+    directory = tmp_path / r"back\1slash"
+    with pytest.raises(AirtcpError) as error:
+        own_policy.build(OwnPolicy(directory, ("a",), {}), None, say=print)
+    assert str(error.value) == f"{directory}/a.c:1:2: error: no"

@@ -302,9 +302,10 @@ def _build(
     with scratch_in(target.parent) as scratch:
         new = scratch / "new"
         new.mkdir()
-        shutil.copy(output / image, new / "linux")
         if arch == "um":
-            subprocess.run(["strip", new / "linux"], check=True)
+            _strip(output / image, new / "linux")
+        else:
+            shutil.copy(output / image, new / "linux")
         if modules:
             cpu_s += make([f"INSTALL_MOD_PATH={new}", "INSTALL_MOD_STRIP=1", "modules_install"])
         (new / "config").write_text(config)
@@ -317,6 +318,14 @@ def _build(
         atomicfile.install(new, target)
     wall_s = time.monotonic() - began
     say(f"built Linux {version} in {wall_s:.0f} s ({cpu_s:.0f} CPU seconds): {target}")
+
+
+def _strip(program: Path, target: Path) -> None:
+    """Copy a program without its symbols. Raises AirtcpError if that fails, as on a full disk."""
+    command = ["strip", "-o", str(target), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        raise AirtcpError(f"cannot strip the kernel: {' '.join(done.stderr.split())}")
 
 
 def _configure(

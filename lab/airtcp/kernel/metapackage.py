@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from airtcp.errors import AirtcpError
+
 NAME = "airtcp-kernel"
 # 2025-01-01, as in the kernel.
 _EPOCH = 1735689600
@@ -53,7 +55,7 @@ _CHANGELOG = """\
 def build(image: Path, scratch: Path) -> Path:
     """Build the package for the package linux-image `image`, next to it; returns its path.
 
-    scratch: a directory to use, which is removed.
+    scratch: a directory to use, which is removed. Raises AirtcpError if dpkg-deb fails.
     """
     image_name, version, rest = image.name.split("_")
     facts = {
@@ -82,6 +84,8 @@ def build(image: Path, scratch: Path) -> Path:
     package = image.with_name(f"{NAME}_{version}_{rest}")
     command = ["dpkg-deb", "--root-owner-group", "--build", str(scratch), str(package)]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(_EPOCH)}
-    subprocess.run(command, env=environment, check=True, capture_output=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise AirtcpError(f"cannot build {package}: {' '.join(done.stderr.split())}")
     shutil.rmtree(scratch)
     return package

@@ -96,7 +96,7 @@ def build(
         return image.build(source, patches="lab" if plain else "all", extra=other, say=say)
 
     def of_user(text: str) -> str:
-        return re.sub(rf"[./]*{_IN_TREE}/", f"{policy.directory}/", text)
+        return re.sub(rf"[./]*{_IN_TREE}/", lambda _: f"{policy.directory}/", text)
 
     try:
         return image.build(
