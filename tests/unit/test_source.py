@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The work tree: the series, patches and files, applied to a tiny kernel tree."""
 
+import errno
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -284,6 +287,26 @@ def test_files_without_a_patch_anymore_are_restored(
     assert (tree / "net" / "tcp.c").read_text() == "one\ntwo\n"
     assert not (tree / "net" / "new.c").exists()
     assert not (tree / "net" / "ackpol.c").exists()
+
+
+def test_a_full_disk_leaves_no_part_of_an_original(
+    tarball: Path, overlay: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, changes = tmp_path / "work", source.read_changes(overlay=overlay)
+
+    def copy_a_part(path: Path, target: Path) -> None:
+        target.write_bytes(path.read_bytes()[:4])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfile", copy_a_part)
+    with pytest.raises(OSError, match="No space"):
+        source.prepare_tree(tarball, changes, work, quiet)
+    monkeypatch.undo()
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    said: list[str] = []
+    tree = source.prepare_tree(tarball, changes, work, said.append)
+    assert said == []
+    assert (tree / "net" / "tcp.c").read_text() == "one\n2\n"
 
 
 def test_error_names_a_patch_that_does_not_apply(

@@ -331,6 +331,7 @@ def prepare_tree(
             return tree
         except (AirtcpError, OSError) as error:
             say(f"unpacking the kernel again ({error})")
+    unpacked.unlink(missing_ok=True)  # first: whatever remains if this process is killed is no tree
     shutil.rmtree(work, ignore_errors=True)
     make_dir(tree)
     _unpack(source, tree, left_out, say)
@@ -375,7 +376,7 @@ def _apply(changes: Changes, work: Path) -> None:
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
     for name in sorted({name for step in changes for name in step.touched}):
-        _keep_original(tree, originals, name)
+        _keep_original(tree, originals, staging, name)
         if (originals / name).is_file():
             _copy(originals / name, staging / name)
     for step in changes:
@@ -408,14 +409,16 @@ def _paths(patch: Path, signs: str) -> set[str]:
     return set(re.findall(rf"^(?:{signs}) [ab]/(\S+)", patch.read_text(errors="replace"), re.M))
 
 
-def _keep_original(tree: Path, originals: Path, name: str) -> None:
+def _keep_original(tree: Path, originals: Path, staging: Path, name: str) -> None:
+    """Copy a file of the tree, completely or not at all: later runs rely on it."""
     kept, absent = originals / name, originals / f"{name}.absent"
     if kept.exists() or absent.exists():
         return
+    kept.parent.mkdir(parents=True, exist_ok=True)
     if (tree / name).is_file():
-        _copy(tree / name, kept)
+        _copy(tree / name, staging / name)
+        (staging / name).replace(kept)
     else:
-        absent.parent.mkdir(parents=True, exist_ok=True)
         absent.touch()
 
 
