@@ -156,7 +156,10 @@ make_environment() {
 	# A failed redirection of exec ends the shell.
 	mkdir -p "$cache" && touch "$cache/venv.lock" || return 1
 	exec 9>"$cache/venv.lock"
-	flock 9
+	flock -n 9 || {
+		say "waiting for another airtcp to finish ($cache/venv.lock)"
+		flock 9
+	}
 	environment_works && return 0
 	if [ -e "$venv/complete" ] && [ ! -x "$venv/bin/python" ]; then
 		say "the Python environment in $venv is damaged: its Python interpreter is missing"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """lab/setup.sh and lab/python.sh, also on machines with problems."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from airtcp import cache
 from airtcp import programs as host
@@ -160,6 +162,23 @@ def test_environment_is_created_once_and_repaired(programs: Path, tmp_path: Path
     assert "is damaged: its Python interpreter is missing" in repaired.stderr
     assert path.exists()
     assert record(done.stdout) == ["made", "requirements.txt"] * 2
+
+
+def test_waiting_for_another_setup_is_reported(programs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    with (tmp_path / "venv.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with output.open("w") as stderr:
+            process = subprocess.Popen(
+                [SETUP, "--yes"],
+                env={"PATH": str(programs), "AIRTCP_CACHE": str(tmp_path)},
+                stdin=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+        waiting = f"airtcp: waiting for another airtcp to finish ({tmp_path}/venv.lock)\n"
+        wait_until(lambda: waiting in output.read_text(), "no message", timeout_s=30)
+    assert process.wait() == 0
+    assert "installing airtcp's Python libraries" in output.read_text()
 
 
 def test_libraries_of_tests_are_added_once(programs: Path, tmp_path: Path) -> None:
