@@ -169,12 +169,8 @@ def test_waiting_for_another_setup_is_reported(programs: Path, tmp_path: Path) -
     with (tmp_path / "venv.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with output.open("w") as stderr:
-            process = subprocess.Popen(
-                [SETUP, "--yes"],
-                env={"PATH": str(programs), "AIRTCP_CACHE": str(tmp_path)},
-                stdin=subprocess.DEVNULL,
-                stderr=stderr,
-            )
+            variables = {"PATH": str(programs), "AIRTCP_CACHE": str(tmp_path)}
+            process = subprocess.Popen([SETUP, "--yes"], env=variables, stderr=stderr)
         waiting = f"airtcp: waiting for another airtcp to finish ({tmp_path}/venv.lock)\n"
         wait_until(lambda: waiting in output.read_text(), "no message", timeout_s=30)
     assert process.wait() == 0

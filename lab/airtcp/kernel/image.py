@@ -127,10 +127,7 @@ def build(
     default = (source, patches, fragments, extra, arch) == (None, "all", None, (), "um")
     if default and use_prebuilt and (found := prebuilt.find("kernel", default_recipe())):
         return _kernel_in(found)
-    require_x86_64("kernels")
-    for program in _PROGRAMS:
-        if not shutil.which(program):
-            raise AirtcpError(f"{program} is missing: {PROGRAM} doctor shows how to install it")
+    _require_programs()
     found_source: Source = find_source(source)
     if arch != "um" or extra:
         what = "this kernel" if arch != "um" else "a kernel with --policy"
@@ -173,6 +170,13 @@ def require_x86_64(what: str) -> None:
         raise AirtcpError(
             f"{what} can be built only on x86-64; this machine is {platform.machine()}"
         )
+
+
+def _require_programs() -> None:
+    require_x86_64("kernels")
+    for program in _PROGRAMS:
+        if not shutil.which(program):
+            raise AirtcpError(f"{program} is missing: {PROGRAM} doctor shows how to install it")
 
 
 def _default_fragments(arch: Arch, *, plain: bool) -> Sequence[str]:
