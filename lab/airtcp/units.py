@@ -114,6 +114,16 @@ def format_size_bytes(size: int) -> str:
     return _format(size, _SIZE_BYTES, "0B")
 
 
+def rounded(value: float, digits: int) -> str:
+    """With this many significant digits, or all of a larger whole part; never an exponent."""
+    text = f"{value:z.{digits}g}"
+    if "e" not in text:
+        return text
+    if abs(value) >= 1:
+        return f"{value:.0f}"
+    return f"{value:z.6f}".rstrip("0").rstrip(".")
+
+
 def counted(count: int, singular: str, plural: str = "") -> str:
     """`1 run`, `2 runs`; plural: if it is not the singular with an s."""
     return f"{count} {singular if count == 1 else plural or f'{singular}s'}"

@@ -75,17 +75,6 @@ def test_numbers_are_readable(value: float | None, written: str) -> None:
     assert formats.number(value) == written
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        *((148.594, "149"), (1123.4, "1123"), (64583.0, "64583"), (999.6, "1000"), (0.27, "0.27")),
-        *((0.00004567, "0.000046"), (-1e-9, "0.000000"), (0.0, "0")),
-    ],
-)
-def test_rounded_numbers_have_no_exponent(value: float, written: str) -> None:
-    assert formats.rounded(value, 3) == written
-
-
 def test_a_label_is_not_broken_within_a_factor() -> None:
     cases: Cases = [
         ({"direction": direction, "flows": "4", "dscp": "rrul"}, [1.0])

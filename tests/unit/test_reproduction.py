@@ -285,11 +285,11 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
 
 
 def test_a_reason_of_its_own_is_enough(tmp_path: Path) -> None:
-    of = experiment(tmp_path, published("delay: 0ms", 100) + "    reason: Rain.\n")
+    of = experiment(tmp_path, published("delay: 0ms", 100) + "    reason: Rain | hail.\n")
     case = of.cases()[0]
     runs = [(case, record(case, 1, {"goodput_mbps": 10.0}))]
     page = reproduction.page([(of, assembly.document(of, [case], KERNEL, runs, COMMAND))])
-    assert "| 0.10 | differs: Rain. |" in page
+    assert r"| 0.10 | differs: Rain \| hail. |" in page
     assert "Why not" not in page
     assert "nothing is published" not in page
 

@@ -5,6 +5,7 @@ import pytest
 from fake_run import document
 
 from airtcp.experiment.casenames import case_name
+from airtcp.results.documents import PublishedValue
 from airtcp.results.record import Artifact
 from airtcp.results.table import aligned, note, table
 
@@ -91,3 +92,12 @@ def test_decimal_places_of_values(metric: str, values: list[float], shown: list[
 def test_a_ratio_to_a_published_value_can_be_zero() -> None:
     results = document("thesis-lan", {("ack_policy=default", "delay=0ms"): [{"goodput_mbps": 0.0}]})
     assert table(results).splitlines()[1].split()[-1] == "0.00"
+
+
+def test_large_published_values_are_written_without_an_exponent() -> None:
+    results = document("thesis-lan", {("ack_policy=default", "delay=0ms"): [{"goodput_mbps": 2e6}]})
+    published = PublishedValue(value=1234567, precision="exact", source="")
+    row = next(row for row in results.summary if row.metric == "goodput_mbps")
+    row = row.model_copy(update={"published": published})
+    text = table(results.model_copy(update={"summary": (row,)}))
+    assert text.splitlines()[1].split()[-2:] == ["1234567", "1.62"]

@@ -28,7 +28,7 @@ def test_rates(text: str, bits: float) -> None:
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        *(("64KiB", 65536), ("6MiB", 6 << 20), ("4000", 4000)),
+        *(("64KiB", 65536), ("6MiB", 6 << 20), ("1GiB", 1 << 30), ("4000", 4000)),
         *(("64kB", 64_000), ("1.5MB", 1_500_000), ("1GB", 10**9)),
     ],
 )
@@ -73,5 +73,22 @@ def test_error_of_a_rate_names_the_unit_that_was_meant(text: str) -> None:
         units.parse_rate_bps(text)
 
 
+@pytest.mark.parametrize("text", ["0.4ns", "0.6ns", "1.0000006ms"])
+def test_fractions_of_the_smallest_unit_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="would be rounded; allowed: multiples of 1ns"):
+        units.parse_duration_s(text)
+
+
 def test_zero_needs_no_unit() -> None:
     assert units.parse_duration_s("0") == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        *((148.594, "149"), (1123.4, "1123"), (64583.0, "64583"), (999.6, "1000"), (0.27, "0.27")),
+        *((0.00004567, "0.000046"), (0.00001, "0.00001"), (-1e-9, "0"), (0.0, "0"), (-0.0, "0")),
+    ],
+)
+def test_rounded_numbers_have_no_exponent(value: float, written: str) -> None:
+    assert units.rounded(value, 3) == written

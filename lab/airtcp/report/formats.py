@@ -31,14 +31,6 @@ def _decimals(magnitude: float) -> int:
     return max(4, 1 - math.floor(math.log10(magnitude))) if magnitude >= _LEAST else 4
 
 
-def rounded(value: float, digits: int) -> str:
-    """With this many significant digits, or all of a larger whole part; never an exponent."""
-    text = f"{value:.{digits}g}"
-    if "e" not in text:
-        return text
-    return f"{value:z.{0 if abs(value) >= 1 else 6}f}"
-
-
 def interval(value: Summary | None) -> str:
     """The bounds of the 95% interval; a dash for a single run."""
     if value is None or value.ci95 is None:

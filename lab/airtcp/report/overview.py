@@ -26,11 +26,12 @@ from airtcp.report.figure import (
     floats,
     with_margin,
 )
-from airtcp.report.formats import number, percent, rounded
+from airtcp.report.formats import number, percent
 from airtcp.report.model import Condition, Gain, Measured, Published, Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 from airtcp.steps.workloads.workload import Headline
+from airtcp.units import rounded
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _LABEL_LETTERS = 30  # width of the labels of conditions

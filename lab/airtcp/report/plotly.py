@@ -30,12 +30,12 @@ from airtcp.report.figure import (
     Valued,
     Values,
 )
-from airtcp.report.formats import rounded
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 from airtcp.report.table import texts
 from airtcp.report.ticks import LEAST_DECADES
 from airtcp.statistics import part_below
+from airtcp.units import rounded
 
 _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
 _PX_PER_POINT = 2.0

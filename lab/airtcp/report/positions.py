@@ -18,10 +18,10 @@ from airtcp.report.figure import (
     Text,
     floats,
 )
-from airtcp.report.formats import rounded
 from airtcp.report.model import Results
 from airtcp.report.plot import Plot
 from airtcp.testbed.model import Testbed
+from airtcp.units import rounded
 
 _STYLES = {
     "access points": Style("ink", marker="square", size=4.6),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airtcp.report.figure import Axis, Figure, Floats, Panel, Valued
-from airtcp.report.formats import rounded
+from airtcp.units import rounded
 
 # A readable length; the files of a run contain everything that it measured.
 _MOST_ROWS = 120

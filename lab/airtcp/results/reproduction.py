@@ -22,9 +22,11 @@ from airtcp.results.documents import Comparison, SweepDocument
 from airtcp.results.record import RunRecord
 from airtcp.results.verdicts import Verdict
 from airtcp.statistics import Summary, paired_ratio, summarize
-from airtcp.units import parse_duration_s
+from airtcp.units import parse_duration_s, rounded
 
 FILE = "reproduction.md"
+
+_DIGITS = 4
 
 # Published values that differ by less than this share are not ordered.
 _APART = 0.05
@@ -349,7 +351,7 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
     yield "| Source | Where | Metric | Published | Measured | Seeds | Ratio | Verdict |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in document.published:
-        yield "| " + " | ".join(_cells(row)) + " |"
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(row)) + " |"
     if any(map(needs_reason, document.published)):
         yield ""
         yield f"Why not within 10%: {experiment.reason or 'not known.'}"
@@ -368,7 +370,7 @@ def _cells(row: Comparison) -> list[str]:
     if row.reason and verdict != "within 10%":
         verdict += f": {row.reason}"
     return [
-        row.source.replace("|", "\\|"),
+        row.source,
         _where(row),
         f"`{row.metric}`{unit}",
         theirs(row),
@@ -393,19 +395,12 @@ def theirs(row: Comparison) -> str:
     """The published value as text."""
     if isinstance(row.published, str):
         return row.published
-    return SIGNS[row.precision] + _number(row.published)
+    return SIGNS[row.precision] + rounded(row.published, _DIGITS)
 
 
 def ours(row: Comparison) -> str:
     """Our mean with the half width of its interval, as text."""
     if row.measured is None:
         return "-"
-    spread = "" if row.ci95 is None else f" ± {_number(row.ci95)}"
-    return _number(row.measured) + spread
-
-
-def _number(value: float) -> str:
-    if abs(value) >= 1000:
-        return f"{value:.0f}"
-    text = f"{value:.4g}"
-    return f"{value:.6f}".rstrip("0").rstrip(".") if "e" in text else text
+    spread = "" if row.ci95 is None else f" ± {rounded(row.ci95, _DIGITS)}"
+    return rounded(row.measured, _DIGITS) + spread

@@ -16,6 +16,7 @@ from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow
 from airtcp.statistics import paired_ratio
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
+from airtcp.units import rounded
 
 _PLAN = "plan.sh"
 _COUNTED = ("segments", "MPDUs", "PPDUs", "frames")  # units of counts
@@ -248,7 +249,7 @@ def _decimals(value: float) -> int:
 def _published(published: PublishedValue | None) -> str:
     if published is None:
         return "-"
-    return f"{SIGNS[published.precision]}{published.value:g}"
+    return SIGNS[published.precision] + rounded(published.value, 6)
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:
