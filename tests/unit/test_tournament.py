@@ -239,6 +239,17 @@ def test_a_condition_without_the_baseline_is_not_judged() -> None:
     assert judged_again(0, "default", (1, 2)) is None
 
 
+def test_a_condition_with_a_baseline_of_zero_is_not_judged() -> None:
+    """Not even where an entrant has only runs that could be compared."""
+    condition, document = small().conditions[0], contests()[0].document
+    _, cases = field.contest(small(), condition, "5s")
+    zero, *runs = document.runs
+    assert (zero.factors["ack_policy"], zero.seed) == ("default", 1)
+    runs = [run for run in runs if (run.factors["ack_policy"], run.seed) != ("aad", 1)]
+    runs.append(zero.model_copy(update={"metrics": {"goodput_mbps": 0.0}}))
+    assert judge.contest(condition, cases, document.model_copy(update={"runs": runs})) is None
+
+
 def test_failed_runs_are_reported(tmp_path: Path) -> None:
     """The files, which aad would lose, fail; so does one run without a delay."""
     _, far, _, side = contests()

@@ -153,7 +153,10 @@ def _judged(
         if judged := judge.contest(condition, cases, end.document):
             yield judged
         else:
-            say(f"note: {condition.name}: no run of {BASELINE} succeeded: it does not count")
+            say(
+                f"note: {condition.name}: no run of {BASELINE} succeeded, or one has a value of 0: "
+                "it does not count"
+            )
 
 
 def _check(option: str, given: list[str], known: list[str]) -> None:

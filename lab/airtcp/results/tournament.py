@@ -81,7 +81,10 @@ class Contest:
 def contest(
     condition: Condition, cases: Mapping[str, Sequence[Case]], document: SweepDocument
 ) -> Contest | None:
-    """Judge the runs of a condition. cases: of each entrant. None without runs of the baseline."""
+    """Judge the runs of a condition. cases: of each entrant.
+
+    None if nothing can be compared with the baseline: it has no runs, or one with a value of 0.
+    """
     workload = cases[BASELINE][0].parameters.workload
     metric = _DECISIVE[workload]
     runs = {
@@ -107,7 +110,7 @@ def contest(
                 METRICS[metric].unit == "ms",
                 of_entrant,
             )
-    return Contest(condition, metric, results, failed, document) if results else None
+    return Contest(condition, metric, results, failed, document) if BASELINE in results else None
 
 
 def _by_pair(runs: Sequence[RunRecord], metric: str) -> dict[tuple[str, int], float]:
