@@ -131,8 +131,9 @@ def test_nothing_is_compared_with_zero(base: list[float]) -> None:
     assert text == "Goodput cannot be compared: it is 0 in a run of the baseline."
 
 
-def test_cases_without_a_common_seed_are_not_compared() -> None:
-    default, aad = results(policies(("default", BASE), ("aad", BASE))).conditions[0].policies
+@pytest.mark.parametrize("values", [BASE, [0.0, 0.0, 0.0]])
+def test_cases_without_a_common_seed_are_not_compared(values: list[float]) -> None:
+    default, aad = results(policies(("default", BASE), ("aad", values))).conditions[0].policies
     runs = [replace(run, record=run.record.model_copy(update={"seed": 9})) for run in aad.runs]
     condition = model.Condition("x", "x", [default, replace(aad, runs=runs)])
     found = replace(results(()), conditions=[condition])

@@ -2,6 +2,7 @@
 """The finding: what a page says first, computed from the results."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from airtcp.report import question
 from airtcp.report.comparison import Comparison, Row, compare
@@ -68,8 +69,9 @@ def sentence(results: Results, headline: Headline) -> str:
 
 def _incomparable(results: Results, headline: Headline) -> str:
     """Why several cases have no ratio."""
-    has_zero = any(0 in case.by_seed(headline.metric).values() for case in results.cases)
-    reason = "it is 0 in a run of the baseline" if has_zero else "the cases have no seed in common"
+    seeds = [case.by_seed(headline.metric).keys() for case in results.cases]
+    shared = any(one & other for one, other in combinations(seeds, 2))
+    reason = "it is 0 in a run of the baseline" if shared else "the cases have no seed in common"
     return f"{headline.heading} cannot be compared: {reason}."
 
 
