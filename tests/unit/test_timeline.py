@@ -400,7 +400,7 @@ def test_without_a_capture_a_note_says_how_to_get_one(tmp_path: Path) -> None:
     found, (note,) = timeline.plots(results)
     assert not found
     assert "--set capture=air" in note
-    with pytest.raises(InputError, match=r"--timeline 7: .*--set capture=air"):
+    with pytest.raises(InputError, match=r"need a capture .*--set capture=air"):
         timeline.plots(results, 7)
 
 
@@ -435,6 +435,6 @@ def test_a_start_after_all_captures_is_refused(
     write_captures(tmp_path)
     assert cli.main(["report", str(tmp_path), "--timeline", "60"]) == 2
     error = capsys.readouterr().err
-    assert "--timeline 60: " in error and "air.pcapng contains 60.0 ms" in error
+    assert "a timeline from 60 ms: " in error and "air.pcapng contains 60.0 ms" in error
     assert error.count("\n") == 1
     assert cli.main(["report", str(tmp_path), "--timeline", "-1"]) == 2

@@ -271,7 +271,7 @@ report mine.yaml | mine.yaml/results.json: Not a directory
 report SWEEP OTHER | unrecognized arguments: OTHER
 report SWEEP --timeline -1 | --timeline: '-1' is not a non-negative integer
 report SWEEP --timeline soon | --timeline: 'soon' is not a non-negative integer
-report SWEEP --timeline 12345678 | --timeline 12345678
+report SWEEP --timeline 12345678 | need a capture on the air
 report SWEEP --run nope | nope
 report SWEEP --run '' | --run: '' is not allowed; give a value
 report SWEEP --run ../OTHER | ../OTHER

@@ -148,7 +148,7 @@ def read(path: Path, start_ms: float) -> Medium:
     length_ms = airtrace.length_ns(path) / NS_PER_MS
     if start_ms >= length_ms:
         raise InputError(
-            f"--timeline {start_ms:.0f}: {path} contains {length_ms:.1f} ms; "
+            f"a timeline from {start_ms:.0f} ms: {path} contains {length_ms:.1f} ms; "
             f"allowed: 0 to {math.ceil(length_ms) - 1}"
         )
     transmissions = airtrace.read(path, start_ms / 1000, (start_ms + LENGTH_MS) / 1000)

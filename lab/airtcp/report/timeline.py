@@ -120,7 +120,7 @@ def plots(
     if not shown:
         note = "Timelines of the medium need a capture on the air: run again with --set capture=air"
         if start_ms is not None:
-            raise InputError(f"--timeline {start_ms:.0f}: {note[0].lower()}{note[1:]}")
+            raise InputError(note)
         if not any(item[2].hosts for item in wanted):
             notes.append(note)
     return timelines, notes

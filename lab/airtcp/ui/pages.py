@@ -184,8 +184,7 @@ def _plots(results: Results, run: Run, at_ms: int | None) -> tuple[list[Plot], l
     try:
         timelines, left_out = timeline.plots(results, at_ms, run_name(run.directory))
     except AirtcpError as error:
-        # Of `report`, which names its option.
-        return plots, [*notes, str(error).removeprefix(f"--timeline {at_ms}: ")]
+        return plots, [*notes, str(error)]
     return [*plots, *timelines], [*notes, *left_out]
 
 
