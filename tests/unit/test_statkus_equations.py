@@ -134,6 +134,16 @@ def test_slow_start_doubles_each_rtt() -> None:
     assert tcp_window.slow_start_s(*path, first_segments=100) == 0
 
 
+def test_an_ack_adds_what_it_acknowledges_up_to_a_segment() -> None:
+    growth = [tcp_window.slow_start_growth_bytes(acked, 1460) for acked in (100, 1460, 2920)]
+    assert growth == [100, 1460, 1460]
+
+
+def test_ssthresh_is_half_the_flight_but_at_least_two_segments() -> None:
+    assert tcp_window.ssthresh_bytes(14600, 1460) == 7300
+    assert tcp_window.ssthresh_bytes(1460, 1460) == 2920
+
+
 def test_counting_acks_halves_the_growth_of_congestion_avoidance() -> None:
     assert tcp_window.growth_per_rtt_bytes(146000, 1460) == 730
     assert tcp_window.growth_per_rtt_bytes(146000, 1460, 1) == 1460
@@ -193,3 +203,5 @@ def test_fewer_acks_need_a_larger_window() -> None:
     assert every_ack == 250_000 + 1460
     assert every_eighth - every_ack == 7 * 1460
     assert ack_limit.rtt_s(0.01, 1460, 100e6) * 100e6 / 8 == pytest.approx(every_ack)
+    # Both ways through both hosts: 20 ms, 1 ms for 1250 bytes, and twice 3 ms.
+    assert ack_limit.rtt_s(0.01, 1250, 10e6, 0.003) == pytest.approx(0.027)
