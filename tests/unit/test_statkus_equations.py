@@ -165,6 +165,10 @@ def test_the_timeout_follows_rfc_6298() -> None:
     assert second.rto_s == pytest.approx(0.55 + 4 * 0.2875)
     assert retransmission.Estimate.first(0.01).rto_s == 1
     assert retransmission.Estimate.first(0.01, least_s=0.2).rto_s == 0.2
+    # With a constant RTT, the granularity of the clock remains.
+    constant = retransmission.Estimate(2.0, 0.0, first.granularity_s, first.least_s)
+    assert constant.measured(2.0).rto_s == 2.001
+    assert retransmission.rto_of_deviation_s(0.1, 0.01) == pytest.approx(0.14)
 
 
 def test_dcf_in_802_11a_matches_calculation_by_hand() -> None:

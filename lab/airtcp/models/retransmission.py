@@ -22,8 +22,8 @@ class Estimate:
 
     srtt_s: float
     rttvar_s: float
-    granularity_s: float = 0.001
-    least_s: float = 1.0
+    granularity_s: float
+    least_s: float
 
     @classmethod
     def first(cls, rtt_s: float, granularity_s: float = 0.001, least_s: float = 1.0) -> "Estimate":
