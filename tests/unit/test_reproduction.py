@@ -291,7 +291,7 @@ def test_a_reason_of_its_own_is_enough(tmp_path: Path) -> None:
     page = reproduction.page([(of, assembly.document(of, [case], KERNEL, runs, COMMAND))])
     assert r"| 0.10 | differs: Rain \| hail. |" in page
     assert "Why not" not in page
-    assert "nothing is published" not in page
+    assert "No values are published" not in page
 
 
 def test_the_page_has_words_and_only_the_reasons_of_differences(tmp_path: Path) -> None:
