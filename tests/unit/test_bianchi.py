@@ -27,6 +27,7 @@ def solve(n: int) -> Prediction:
 def test_durations_by_hand() -> None:
     assert PPDU_US == 20 + 4 * 58  # 12326 bits, 216 per symbol
     assert ACK_US == 28
+    assert ofdm_us(6, 1) == 20 + 4 * 2  # 16 + 8 + 6 bits, 24 per symbol
     edca = BEST_EFFORT
     assert (edca.aifs_us, edca.timeout_us, edca.eifs_extra_us) == (43, 45, 60)
     assert list(edca.windows()) == [16, 32, 64, 128, 256, 512, 1024]
