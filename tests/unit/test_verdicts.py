@@ -51,6 +51,8 @@ def test_verdict_of_a_value(
         (0.9, 1.108, "differs"),
         (0.42, 0.4, "within 10%"),
         (0.5, 0.4, "same trend"),  # not within 10% of the ratio, though of the change
+        (1.36, 1.5, "within 10%"),
+        (1.34, 1.5, "same trend"),  # as 0.5, but below
         (0.8, 0.4, "same trend"),
         (0.995, 0.4, "differs"),
         (1.0, 0.4, "differs"),
