@@ -2,6 +2,7 @@
 """Formats numbers for the page."""
 
 import math
+from collections.abc import Callable
 
 from airtcp.statistics import Summary, part_below
 
@@ -31,17 +32,12 @@ def _decimals(magnitude: float) -> int:
     return max(4, 1 - math.floor(math.log10(magnitude))) if magnitude >= _LEAST else 4
 
 
-def interval(value: Summary | None) -> str:
+def interval(value: Summary | None, form: Callable[[float], str] = number) -> str:
     """The bounds of the 95% interval; a dash for a single run."""
     if value is None or value.ci95 is None:
         return "\N{EN DASH}"
-    low, high = _bounds(value.mean, value.ci95)
-    return f"{number(low)} to {number(high)}"
-
-
-def _bounds(mean: float, half: float) -> tuple[float, float]:
-    """The bounds of an interval."""
-    return mean - part_below(mean, half), mean + half
+    low = value.mean - part_below(value.mean, value.ci95)
+    return f"{form(low)} to {form(value.mean + value.ci95)}"
 
 
 def percent(ratio: float) -> str:
@@ -53,10 +49,7 @@ def percent(ratio: float) -> str:
 
 def percent_interval(value: Summary | None) -> str:
     """The bounds of the 95% interval of a ratio, as changes in percent."""
-    if value is None or value.ci95 is None:
-        return "\N{EN DASH}"
-    low, high = _bounds(value.mean, value.ci95)
-    return f"{percent(low)} to {percent(high)}"
+    return interval(value, percent)
 
 
 def with_interval(value: Summary | None) -> str:
