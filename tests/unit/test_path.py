@@ -12,7 +12,7 @@ from small_experiment import write
 from airtcp.errors import AirtcpError
 from airtcp.experiment.reader import load
 from airtcp.files.cwndtrace import read_cwnd_trace
-from airtcp.files.qdisc import read_qdisc
+from airtcp.files.qdisc import read_tbf
 from airtcp.parameters import NUMBERS, Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import metrics
@@ -255,7 +255,7 @@ def test_missing_counters_of_a_processor_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "processor-router-before.json"
     path.write_text("[]")
     with pytest.raises(AirtcpError, match="no counters of a qdisc tbf"):
-        read_qdisc(path, "tbf")
+        read_tbf(path)
 
 
 def test_cwnd_is_read_for_each_ack_that_the_sender_receives(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
 
 
-def read_qdisc(path: Path, kind: str) -> dict[str, int]:
-    """The counters of the first qdisc of a kind in the output of `tc -s -j qdisc`."""
+def read_tbf(path: Path) -> dict[str, int]:
+    """The counters of the first qdisc tbf in the output of `tc -s -j qdisc`."""
     try:
         listed = json.loads(read_text(path))
-        counters = next(qdisc for qdisc in listed if qdisc["kind"] == kind)
-        return {name: int(counters[name]) for name in ("bytes", "packets", "drops")}
+        counters = next(qdisc for qdisc in listed if qdisc["kind"] == "tbf")
+        return {name: int(counters[name]) for name in ("bytes", "packets")}
     except (ValueError, KeyError, TypeError, StopIteration):
-        raise AirtcpError(f"{path}: no counters of a qdisc {kind}") from None
+        raise AirtcpError(f"{path}: no counters of a qdisc tbf") from None

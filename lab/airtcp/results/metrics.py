@@ -18,7 +18,7 @@ from airtcp.files.airsim import (
 )
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.latency import during_transfer, read_ping, read_udp_ping
-from airtcp.files.qdisc import read_qdisc
+from airtcp.files.qdisc import read_tbf
 from airtcp.files.tcpwatch import TcpTrace
 from airtcp.results import onair
 from airtcp.results.record import FlowRecord, StationRecord
@@ -312,8 +312,8 @@ def filtered(run_dir: Path, stages: Sequence[AckFilter]) -> int:
 
 def utilisation(run_dir: Path, node: str, cost: Cost, duration_s: float) -> float:
     """The share of the time in which the processor was busy."""
-    before = read_qdisc(run_dir / cpu_cost.file(node, "before"), "tbf")
-    after = read_qdisc(run_dir / cpu_cost.file(node, "after"), "tbf")
+    before = read_tbf(run_dir / cpu_cost.file(node, "before"))
+    after = read_tbf(run_dir / cpu_cost.file(node, "after"))
     packets = after["packets"] - before["packets"]
     octets = after["bytes"] - before["bytes"]
     return cost.time_s(packets, octets) / duration_s

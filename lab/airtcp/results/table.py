@@ -152,16 +152,16 @@ def _tables(
                 "-" if ratio is None else f"{ratio:.2f}",
             ]
         )
-    yield aligned(_without_dashes(rows, "published"))
+    yield aligned(_without_dashes(rows))
     heads = ["", change, "95%", "published"]
     changes = [heads, *_changes(results, headline.metric, summaries, usual)]
     if len(changes) > 1:
-        yield aligned(_without_dashes(changes, "published"))
+        yield aligned(_without_dashes(changes))
 
 
-def _without_dashes(rows: Sequence[list[str]], first: str) -> list[list[str]]:
-    """The rows up to the column `first`, if there is no value in it and in those after it."""
-    column = rows[0].index(first)
+def _without_dashes(rows: Sequence[list[str]]) -> list[list[str]]:
+    """The rows without the column `published` and those after it, if there is no value in them."""
+    column = rows[0].index("published")
     has_values = any(cell != "-" for row in rows[1:] for cell in row[column:])
     return [row if has_values else row[:column] for row in rows]
 
