@@ -225,3 +225,19 @@ def test_radios_may_be_idle_if_all_flows_cross_cables(tmp_path: Path) -> None:
     cables = replace(testbed(Parameters()), radios=(Radio(0, "tablet", None),))
     metrics = run_metrics.compute(run, cables)
     assert (metrics["goodput_mbps"], metrics["ampdu_mpdus_mean"]) == (100, None)
+
+
+def test_on_real_hosts_nothing_is_counted_on_the_path_and_on_the_air(tmp_path: Path) -> None:
+    """They have no counters of airsim, which say that the transfer takes 4 s, and of filters."""
+    run = write_run(tmp_path / "run")
+    in_guest = compute(run)
+    for path in run.glob("airsim-*.txt"):
+        path.unlink()
+    filtered = build(Parameters().replace({"ack_filter": "police", "ack_filter_rate": "1Mbit"}))
+    on_hosts = run_metrics.compute(run, filtered, 8.0)
+    assert in_guest["packets_per_s"] and on_hosts["packets_per_s"]
+    assert on_hosts["packets_per_s"] == in_guest["packets_per_s"] / 2
+    differing = {name for name, value in on_hosts.items() if value != in_guest[name]}
+    assert all(on_hosts[name] is None for name in differing - {"packets_per_s"})
+    assert {"airtime_data_share", "collisions", "ampdu_mpdus_mean"} < differing
+    assert on_hosts["goodput_mbps"] == in_guest["goodput_mbps"]
