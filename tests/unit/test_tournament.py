@@ -117,6 +117,12 @@ def test_verdicts(ratio: float, ci95: float | None, less_is_better: bool, verdic
     assert Result("aad", summary, summary, less_is_better, ()).verdict == verdict
 
 
+def test_performance_is_the_inverse_of_the_ratio_where_less_is_better() -> None:
+    summary = Summary(0.8, 0.1, 5)
+    results = [Result("aad", summary, summary, is_time, ()) for is_time in (False, True)]
+    assert [result.performance for result in results] == [0.8, 1.25]
+
+
 def test_standings() -> None:
     first, second = judge.standings(contests(), TITLES)
     assert (first.entrant, second.entrant) == ("aad", "default")
