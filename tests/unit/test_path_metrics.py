@@ -225,6 +225,9 @@ def test_radios_may_be_idle_if_all_flows_cross_cables(tmp_path: Path) -> None:
     cables = replace(testbed(Parameters()), radios=(Radio(0, "tablet", None),))
     metrics = run_metrics.compute(run, cables)
     assert (metrics["goodput_mbps"], metrics["ampdu_mpdus_mean"]) == (100, None)
+    assert metrics["airtime_idle_share"] is not None
+    metrics = compute(run, access="ethernet")  # no radios
+    assert (metrics["goodput_mbps"], metrics["airtime_idle_share"]) == (100, None)
 
 
 def test_on_real_hosts_nothing_is_counted_on_the_path_and_on_the_air(tmp_path: Path) -> None:
