@@ -151,8 +151,14 @@ def test_values_are_means_of_the_stations_and_energy_is_their_sum(measured: Meas
 
 
 def test_a_capture_of_a_part_of_the_transfer_has_no_energy(measured: Measured) -> None:
-    values = measured([frame(400_000, 500_000, sender=1, receiver=0)], 100.0)
-    assert values["station_tx_share"] == pytest.approx(0.2)
+    """Shares are those of the part, which is half a second."""
+    saving = [null(100_000, saves=True), null(200_000, saves=False), beacon(300_000)]
+    sent = frame(400_000, 500_000, sender=1, receiver=0)
+    values = measured([*saving, sent], 100.0, power_save="on")
+    assert values["station_tx_share"] == pytest.approx(0.2004)
+    assert values["station_rx_share"] == pytest.approx(0.002)
+    assert values["station_doze_share"] == pytest.approx(0.1998)
+    assert values["station_wakeups_per_s"] == pytest.approx(2)
     assert "station_energy_j_per_gb" not in values
 
 
