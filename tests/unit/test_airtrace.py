@@ -242,10 +242,10 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         airtrace.length_ns(tmp_path / "air.pcapng")
 
 
-def start_after_s(run: Path, after_s: float) -> None:
+def start_after_s(run: Path, after_s: float, transfer_s: int = 4) -> None:
     """Let the transfer start that long after the first captured frame."""
     start_ns = MEDIUM_NS + round(after_s * 1e9)
-    for name, at_ns in (("before", start_ns), ("after", start_ns + 4_000_000_000)):
+    for name, at_ns in (("before", start_ns), ("after", start_ns + transfer_s * 10**9)):
         path = run / f"airsim-{name}.txt"
         path.write_text(re.sub(r"(?m)^time_ns .*", f"time_ns {at_ns}", path.read_text()))
 
@@ -282,17 +282,17 @@ def test_acks_on_the_air_are_counted_during_the_transfer(tmp_path: Path) -> None
 
 
 def test_acks_on_the_air_after_exchanges_are_not_counted(tmp_path: Path) -> None:
-    """The capture lasts until all connections are closed, which takes a second."""
+    """The capture lasts until all connections are closed; the transfer takes longer than 30 s."""
     run = write_exchanges(write_run(tmp_path / "run"), [1.0], [DATA_PORT])
-    start_after_s(run, 1)  # the transfer takes 4 s
+    start_after_s(run, 1, transfer_s=40)
     frames = [
         frame(at_us, at_us + 30, sender=1, receiver=0, control=ACK, direction=0)
-        for at_us in (0, 2_000_000, 3_000_000, 6_000_000)
+        for at_us in (0, 2_000_000, 38_000_000, 42_000_000)
     ]
     write_air(run, frames)
     changes = {"capture": "air", "workload": "request_response", "exchanges": "1"}
     parameters = Parameters().replace(changes)
-    assert metrics.compute(run, testbed(parameters))["mac_acks_per_s"] == 2 / 4
+    assert metrics.compute(run, testbed(parameters))["mac_acks_per_s"] == 2 / 40
 
 
 def test_airtime_is_that_of_all_media(tmp_path: Path) -> None:
