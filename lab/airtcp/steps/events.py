@@ -13,16 +13,7 @@ _JOB = "events"
 
 def start(testbed: Testbed) -> list[Step]:
     """Run all events at their times. A handover takes time and must not delay other events."""
-    steps: list[Step] = []
-    clock_s = 0.0
-    for event in sorted(testbed.events, key=lambda event: event.at_s):
-        changing = _change(testbed, event) if isinstance(event, Change) else [_move(event)]
-        if isinstance(event, Change) and event.joins and not changing:
-            continue  # only a handover
-        if event.at_s > clock_s:
-            steps.append(Sleep(event.at_s - clock_s))
-            clock_s = event.at_s
-        steps += changing
+    steps = _timed(testbed)
     return [
         *([Start(steps, _JOB, only=True)] if steps else []),
         *(
@@ -34,14 +25,29 @@ def start(testbed: Testbed) -> list[Step]:
 
 def end(testbed: Testbed) -> list[Step]:
     """Cancel the remaining events."""
-    started = [step.job for step in start(testbed) if isinstance(step, Start)]
+    failed = "a change or a move failed: see the console"
     return [
-        *([Cancel(_JOB, "a change or a move failed: see the console")] if _JOB in started else []),
+        *([Cancel(_JOB, failed)] if _timed(testbed) else []),
         *(
             Cancel(job, f"{change.node} did not join {change.access_point}: see the console")
             for job, change in _handovers(testbed)
         ),
     ]
+
+
+def _timed(testbed: Testbed) -> list[Step]:
+    """All changes and moves at their times, without the handovers."""
+    steps: list[Step] = []
+    clock_s = 0.0
+    for event in sorted(testbed.events, key=lambda event: event.at_s):
+        changing = _change(testbed, event) if isinstance(event, Change) else [_move(event)]
+        if isinstance(event, Change) and event.joins and not changing:
+            continue  # only a handover
+        if event.at_s > clock_s:
+            steps.append(Sleep(event.at_s - clock_s))
+            clock_s = event.at_s
+        steps += changing
+    return steps
 
 
 def _handovers(testbed: Testbed) -> list[tuple[str, Change]]:
