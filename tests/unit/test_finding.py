@@ -75,6 +75,13 @@ def test_a_policy_that_loses() -> None:
     assert text.startswith(start + MINUS)
 
 
+def test_policies_are_compared_by_their_means_over_conditions() -> None:
+    """However many conditions they have."""
+    near = policies(("default", BASE), ("aad", times(1.1)), ("count", times(1.15)))
+    far = policies(("default", BASE), ("aad", times(1.1)), delay="10ms")
+    assert sentence([*near, *far]).startswith("Of 3 ACK policies, count is best: goodput is 15.0%")
+
+
 def test_a_loss_under_one_condition_is_named() -> None:
     near = policies(("default", BASE), ("aad", times(1.1)))
     far = policies(("default", BASE), ("aad", times(0.6)), delay="10ms")
