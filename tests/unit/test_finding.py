@@ -75,6 +75,22 @@ def test_a_policy_that_loses() -> None:
     assert text.startswith(start + MINUS)
 
 
+@pytest.mark.parametrize(
+    ("factor", "values", "than"),
+    [
+        ("ack_policy", ("aad", "default"), "With aad, goodput is 10.9% higher than with default"),
+        ("sack", ("off", "on"), "With sack off, goodput is 10.9% higher than with sack on"),
+        ("mcs", ("7", "3"), "With mcs 3, goodput is 9.8% lower than with mcs 7"),
+    ],
+)
+def test_the_baseline_is_the_default_or_else_the_first(
+    factor: str, values: tuple[str, str], than: str
+) -> None:
+    given = zip(values, (times(1.109), BASE), strict=True)
+    cases = [({factor: value}, each) for value, each in given]
+    assert sentence(cases).startswith(than)
+
+
 def test_policies_are_compared_by_their_means_over_conditions() -> None:
     """However many conditions they have."""
     near = policies(("default", BASE), ("aad", times(1.1)), ("count", times(1.15)))
