@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from airtcp.experiment.casenames import unusual, words
 from airtcp.experiment.figures import MetricFigure
-from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.report.model import POLICY, Measured, Results, factor, label_of
@@ -175,7 +174,7 @@ def _varying(cases: Sequence[Measured]) -> list[str]:
 
 def _baseline(name: str, values: Sequence[Plain]) -> Plain:
     """The default if it is among the values, else the first."""
-    default = BASELINE if name == POLICY else Parameters.defaults().get(name)
+    default = Parameters.defaults().get(name)
     return next((value for value in values if value == default), values[0])
 
 
