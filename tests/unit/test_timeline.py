@@ -96,6 +96,12 @@ def test_only_the_transfer_is_searched_for_a_typical_part(tmp_path: Path) -> Non
     assert medium.typical_start_ms([captured(path, 8.0, 1000, 1040)]) == 990
 
 
+def test_the_last_part_of_a_capture_can_be_typical(tmp_path: Path) -> None:
+    sizes = ((ms, 4 if ms >= 350 else 1) for ms in range(0, 400, 10))
+    frames = [each for ms, n in sizes for each in ampdu(ms * 1000, ms * 1000 + 9000, [100] * n)]
+    assert medium.typical_start_ms([captured(write_air(tmp_path, frames), 4.0, 0, 400)]) == 350
+
+
 def test_a_part_with_little_data_is_not_typical(tmp_path: Path) -> None:
     """MPDUs per PPDU at 200 ms are those of the run, but there is a fifth of the PPDUs."""
     frames = [
