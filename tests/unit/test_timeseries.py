@@ -52,6 +52,19 @@ def test_flows_start_after_the_baseline(tmp_path: Path) -> None:
     assert list(over_time.flows[0].goodput_mbps) == pytest.approx([0, 0, 70, 110, 110, 110, 0, 0])
 
 
+@pytest.mark.parametrize(
+    ("duration", "baseline", "step_s", "steps"),
+    [("8s", "0s", 0.5, 16), ("4s", "1s", 0.5, 12), ("1s", "1s", 1, 5), ("1s", "0s", 2, 2)],
+)
+def test_steps_last_until_the_run_and_its_flow_have_ended(
+    tmp_path: Path, duration: str, baseline: str, step_s: float, steps: int
+) -> None:
+    """The flow takes 4 s."""
+    parameters = DOWNLOAD.replace({"duration": duration, "baseline": baseline})
+    over_time = timeseries.read(write_run(tmp_path / "run"), testbed(parameters), step_s)
+    assert list(over_time.ends_s) == [step_s * number for number in range(1, steps + 1)]
+
+
 def test_a_flow_that_starts_later_is_shown_later(tmp_path: Path) -> None:
     """Its window as well as its goodput."""
     run = write_run(tmp_path / "run")
