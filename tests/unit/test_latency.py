@@ -42,6 +42,9 @@ def test_lost_pings_are_between_their_neighbours(tmp_path: Path) -> None:
 def test_times_of_lost_pings_need_two_replies(tmp_path: Path) -> None:
     two = read_ping(write_replies(tmp_path / "two", (2, 0.2, 7), (4, 0.6, 8)))
     assert list(two.sent_s) == pytest.approx([0, 0.2, 0.4, 0.6], abs=1e-5)
+    # The third was sent after 0.3 s, the fifth after 0.7 s: the first two at intervals of 0.2 s.
+    late = read_ping(write_replies(tmp_path / "late", (3, 0.3, 7), (5, 0.7, 8)))
+    assert list(late.sent_s) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8], abs=1e-5)
     one = read_ping(write_replies(tmp_path / "one", (3, 0.4, 7)))
     assert list(one.sent_s) == [0, 0, 0]
 
