@@ -77,6 +77,20 @@ def test_document_compares_measured_points_with_the_model(tmp_path: Path) -> Non
     assert mean.throughput_mbps == pytest.approx((11.129 + 14.690) / 4, abs=0.01)
     assert mean.throughput_percent == pytest.approx(100 / 18, abs=0.01)
     assert mean.rtt_ms == pytest.approx(0.5, abs=1e-3)
+    # The model's throughput is too low by 1 and by 3 Mbit/s, its RTT too high by as many ms.
+    low, high = ((-1.0, -10.0), (-3.0, -20.0)), ((1.0, 5.0), (3.0, 15.0))
+    wrong = [
+        points[0].model_copy(update={"throughput_mbps": changed(a), "rtt_ms": changed(b)})
+        for a, b in zip(low, high, strict=True)
+    ]
+    assert modelfit.mean_absolute_error(wrong) == modelfit.MeanAbsoluteError(
+        throughput_mbps=2, throughput_percent=15, rtt_ms=2, rtt_percent=10
+    )
+
+
+def changed(errors: tuple[float, float]) -> modelfit.Compared:
+    error, percent = errors
+    return modelfit.Compared(measured=1, ci95=None, model=1, error=error, error_percent=percent)
 
 
 @pytest.mark.parametrize("metric", ["goodput_mbps", "tcp_rtt_ms_p50"])
