@@ -344,9 +344,7 @@ def test_an_idle_period_is_shown(tmp_path: Path) -> None:
 def test_only_the_busiest_of_many_radios_are_drawn(tmp_path: Path) -> None:
     # Radio n sends for n + 1 us, the last one first, all to radio 99.
     starts = ((n, 100 * (19 - n)) for n in reversed(range(20)))
-    path = write_air(
-        tmp_path, [frame(at, at + n + 1, sender=n, receiver=99) for n, at in starts]
-    )
+    path = write_air(tmp_path, [frame(at, at + n + 1, sender=n, receiver=99) for n, at in starts])
     found = medium.read(path, 0)
     assert len(found.radios) == 21
     assert found.lanes == list(range(8, 20))
