@@ -85,6 +85,7 @@ def test_error_of_a_failed_guest_is_one_line(
 
 
 SNR: dict[str, Plain] = {"error_model": "snr"}
+WEAK = "{access_point: ap, distance: 5m, tx_power: -20dBm}"
 TWO_STATIONS = """\
 topology:
   servers: {server: {}}
@@ -128,6 +129,13 @@ def test_the_station_with_the_weakest_signal_is_named(tmp_path: Path) -> None:
     [case] = load(write(tmp_path, GOOD.partition("design:")[0], changes)).cases()
     failure = run._with_cause(STALLED, testbed_of(case))
     assert failure == f"far, 100 m from ap, has an SNR of 7.3 dB: {STALLED}"
+
+
+def test_the_snr_is_that_of_the_weaker_direction(tmp_path: Path) -> None:
+    changes = ("parameters:\n", TWO_STATIONS.replace("{access_point: ap, distance: 5m}", WEAK))
+    [case] = load(write(tmp_path, GOOD.partition("design:")[0], changes)).cases()
+    failure = run._with_cause(STALLED, testbed_of(case))
+    assert failure == f"near, 5 m from ap, has an SNR of 6.3 dB: {STALLED}"
 
 
 @pytest.mark.parametrize(

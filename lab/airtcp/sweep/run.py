@@ -268,7 +268,7 @@ def _with_cause(failure: str, testbed: Testbed) -> str:
 
 
 def _snrs(testbed: Testbed) -> Iterator[tuple[float, str]]:
-    """The SNRs in dB of stations with the error model `snr`, with texts.
+    """The SNRs in dB of stations with the error model `snr`, in the weaker direction, with texts.
 
     Without stations whose SNR does not depend on their distance, or that move or choose access
     points.
@@ -283,7 +283,9 @@ def _snrs(testbed: Testbed) -> Iterator[tuple[float, str]]:
         if moves or parameters.error_model != "snr":
             continue
         distance_m = here.distance_m(there)
-        snr_db = access_point.parameters.received_dbm(distance_m) - parameters.noise_dbm
+        senders = (parameters, access_point.parameters)
+        weaker_dbm = min(sender.received_dbm(distance_m) for sender in senders)
+        snr_db = weaker_dbm - parameters.noise_dbm
         place = f"{station.name}, {distance_m:.4g} m from {access_point.name}"
         yield snr_db, f"{place}, has an SNR of {snr_db:.1f} dB"
 
