@@ -400,7 +400,9 @@ def test_sweeps_without_a_common_run_are_not_compared(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["worker"], ["Execute runs until the scheduler exits."]),
         (["results", "compare"], ["its 95% interval"]),
+        (["results", "export"], ["Print the table of all runs as CSV."]),
         (
             ["kernel", "series"],
             ["postable: the ACK policy", "research: more", "wifi: the ACK filter"],

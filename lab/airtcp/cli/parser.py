@@ -135,4 +135,15 @@ def build(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     subcommands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in load(arguments):
         module.add(subcommands)
+    _describe(parser)
     return parser
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Commands without a description have that of the list of commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for listed in action._choices_actions:
+                command, text = action.choices[listed.dest], str(listed.help)
+                command.description = command.description or f"{text[0].upper()}{text[1:]}."
+                _describe(command)
