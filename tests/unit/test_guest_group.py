@@ -51,7 +51,12 @@ def test_a_guest_ends_at_the_limit_of_virtual_time(tmp_path: Path) -> None:
     (tmp_path / "plan.sh").touch()
     command = ["sh", "-c", "echo 3606 > progress; sleep 1000"]
     result = base.run_guest(
-        command, tmp_path, dict(os.environ), tmp_path, timeout_wall_s=60, timeout_virtual_s=3605
+        command,
+        tmp_path,
+        dict(os.environ),
+        tmp_path,
+        timeout_wall_s=60,
+        timeout_virtual_s=lambda: 3605,
     )
     assert result.status == "timeout" and result.wall_s < 30
     assert result.reason.startswith(f"not finished after 3605 s of virtual time; {base.STALLED} (")

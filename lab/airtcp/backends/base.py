@@ -64,7 +64,7 @@ def run_guest(
     timeout_wall_s: float,
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,
-    timeout_virtual_s: float = math.inf,
+    timeout_virtual_s: Callable[[], float] = lambda: math.inf,
 ) -> GuestResult:
     """Run the process of a guest in a directory until it ends; other arguments as in boot()."""
     if not (run_dir / "plan.sh").is_file():
@@ -92,12 +92,12 @@ def _wait(
     directory: Path,
     environment: dict[str, str],
     log_path: Path,
-    limits_s: tuple[float, float],
+    limits_s: tuple[float, Callable[[], float]],
     watch: Callable[[], float],
 ) -> tuple[int, float, str | None]:
     """Run until the end or a limit; return code, CPU seconds, the exceeded limit as text.
 
-    limits_s: of the host's time, and of virtual time, which watch returns.
+    limits_s: of the host's time, and of virtual time, which watch returns; the latter may change.
     """
     wall_s, virtual_s = limits_s
     checked = time.monotonic()
@@ -118,8 +118,8 @@ def _wait(
                         deadline += checked - before
                     if console.too_long(log_path):
                         break
-                    if reached_s > virtual_s:
-                        exceeded = f"{virtual_s:g} s of virtual time; {STALLED}"
+                    if reached_s > (limit_s := virtual_s()):
+                        exceeded = f"{limit_s:g} s of virtual time; {STALLED}"
                     elif checked > deadline:
                         at = f"at {reached_s:g} s of virtual time"
                         exceeded = f"{wall_s:g} s of the host's time, {at}"

@@ -54,7 +54,7 @@ def boot(
     seed: int,
     memory_mb: int = 512,
     timeout_wall_s: float,
-    timeout_virtual_s: float = math.inf,
+    timeout_virtual_s: Callable[[], float] = lambda: math.inf,
     root: Path = Path("/"),
     interactive: bool = False,
     on_progress: Callable[[float], None] | None = None,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import numpy.ma  # noqa: F401 - otherwise percentile() loads it in the process of every run
@@ -126,7 +127,7 @@ def _boot(request: RunRequest, run_dir: Path) -> GuestResult:
         seed=request.seed,
         memory_mb=testbed.memory_mb,
         timeout_wall_s=_timeout_wall_s(testbed),
-        timeout_virtual_s=_timeout_virtual_s(testbed),
+        timeout_virtual_s=partial(_timeout_virtual_s, testbed, run_dir),
         root=request.tools.root,
     )
 
@@ -196,9 +197,13 @@ def _timeout_wall_s(testbed: Testbed) -> float:
     return 120 + 10 * len(testbed.nodes) + max(needed) + 2 * testbed.parameters.baseline_s
 
 
-def _timeout_virtual_s(testbed: Testbed) -> float:
+def _timeout_virtual_s(testbed: Testbed, run_dir: Path) -> float:
     # iperf3 waits forever for an end that has given up. TCP gives up after a quarter of an hour.
-    return math.inf if testbed.exchanges else expected_virtual_s(testbed) + 3600
+    # When all bulk data has been sent, exchanges may take as long as they need.
+    paths = (run_dir / flow.file("client") for flow in testbed.bulk)
+    if testbed.exchanges and all(path.is_file() and path.stat().st_size for path in paths):
+        return math.inf
+    return expected_virtual_s(testbed) + 3600
 
 
 def convert_captures(run_dir: Path, testbed: Testbed) -> None:
