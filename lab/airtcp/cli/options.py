@@ -127,12 +127,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=V1,V2",
         action="append",
         default=[],
-        help="set a parameter to these values; several values make it a factor. In place of the "
-        "experiment's design, the cases are all combinations of these values and of its policies. "
-        "A single value of "
+        help="set a parameter; several values make it a factor. The cases are then all "
+        "combinations of the values given, and of the experiment's ACK policies unless they are "
+        "given too, instead of those of its design. The design is kept with a single value of "
         + ", ".join(sorted(OBSERVATION))
-        + " only changes how runs are observed and keeps the design; measured values may change "
-        "slightly",
+        + ", which only affects how runs are observed; measured values may change slightly",
     )
     complete_with(setting, _parameters)
     parser.add_argument("--duration", metavar="D", help="short for --set duration=D")
