@@ -11,6 +11,7 @@ from tsq_paper import TABLES, Table
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.reader import load
+from airtcp.paths import REPOSITORY
 from airtcp.results.documents import SweepDocument
 
 TABLE = Table("small", "tsq-variants", ("congestion_control",), ("flows",))
@@ -74,3 +75,20 @@ def test_cases_of_an_experiment_differ_within_a_table_only_in_its_factors(table:
 def test_other_experiments_are_reported() -> None:
     with pytest.raises(AirtcpError, match="'thesis-lan' has no table; allowed: tsq-inflight"):
         list(tsq_paper.experiments(["thesis-lan"]))
+
+
+def test_the_page_is_of_the_same_measurement_as_the_published_values() -> None:
+    published = (REPOSITORY / "docs/reference/published.md").read_text(encoding="utf-8")
+    section = published.partition("### `tsq-size`")[2].partition("\n### ")[0]
+    measured = re.findall(
+        r"\| congestion_control (\w+), tsq (\d+)ms \| `goodput_mbps` Mbit/s \|[^|]*\| ([\d.]+) \|",
+        section,
+    )
+    assert len(measured) > 5
+    table = tsq_paper.PAGE.read_text(encoding="utf-8").partition("<!-- table: tsq-size -->")[2]
+    lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    limits = lines[0]
+    rows = {name.strip("`"): cells for name, *cells in lines[2:9]}
+    for control, limit_ms, goodput in measured:
+        cell = rows[control][limits.index(f"{limit_ms} ms")]
+        assert cell.split(" / ")[0] == f"{float(goodput):.0f}", (control, limit_ms)
