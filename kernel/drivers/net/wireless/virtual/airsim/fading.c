@@ -8,8 +8,8 @@
  *	exp(j (2 pi f t cos((2 pi n + theta_n) / PATHS) + phi_n))
  *
  * with the maximum Doppler frequency f and uniform theta_n and phi_n, and a
- * line of sight with K times the power of all of them. Time has no state: the
- * angles follow from a hash of the link.
+ * line of sight with K times the power of all of them. The angles follow from a
+ * hash of the link, so that there is no state.
  *
  * An angle is a multiple of 2^-64 turns, so that phases wrap by themselves.
  */
