@@ -48,7 +48,9 @@ def test_runs_end_with_a_killed_worker() -> None:
 
 
 def test_a_signal_during_the_fork_ends_the_server_and_the_run() -> None:
+    """On one processor, so that the server has ended the run before this executes anything."""
     kill = "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), 15))"
+    kill += "; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"
     code = INSTEAD.format("time.sleep(600)").replace("j.main()", f"{kill}; j.main()")
     command = [sys.executable, "-P", "-c", code]
     given = pickle.dumps(os.getpid()) + pickle.dumps(None)

@@ -21,12 +21,16 @@ def forked(work: Callable[[], object]) -> tuple[BaseProcess, Connection]:
     context = multiprocessing.get_context("fork")
     parent_end, child_end = context.Pipe(duplex=False)
     process = context.Process(target=_answer_with, args=(work, child_end, os.getpid()), daemon=True)
+    # Python drops what arrives in the child before it has handled the fork.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     with child_end:
         try:
             process.start()
         except OSError:
             parent_end.close()
             raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return process, parent_end
 
 
@@ -34,6 +38,7 @@ def _answer_with(work: Callable[[], object], answer: Connection, parent: int) ->
     """The main function of such a process."""
     with interrupts.exits_silently():
         end_with(parent)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         answer.send(work())
         interrupts.at_end_of_child()
 
