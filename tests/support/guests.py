@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from airtcp.backends.uml import boot
 from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
+from airtcp.kernel.names import Names
 from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
@@ -72,11 +73,11 @@ def goodputs_mbps(run_dir: Path) -> list[float]:
         return [float(row["goodput_mbps"]) for row in csv.DictReader(file)]
 
 
-def thesis_case(*settings: str, own_policies: Sequence[str] = ()) -> Case:
+def thesis_case(*settings: str, own: Names | None = None) -> Case:
     """A case of thesis-lan, for 2 s without captures, with these settings ("name=value")."""
     texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
     by_name = {text.partition("=")[0]: text for text in texts}
-    experiment = load("thesis-lan", own_policies)
+    experiment = load("thesis-lan", own)
     [case] = experiment.cases([Setting.parse(text) for text in by_name.values()])
     return case
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A user's policy, built into the laboratory's kernel, is used; build errors are reported."""
 
+import csv
 import re
 import shutil
 from pathlib import Path
@@ -16,12 +17,15 @@ from airtcp.experiment.experiment import Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
+from airtcp.kernel.names import Names
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 PACKETS = Path(__file__).parents[1] / "packets"
 SAMPLE = SAMPLES / "ackpol"
+
+TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
 
 
 def test_users_policy_decides_when_acks_are_sent(
@@ -32,13 +36,32 @@ def test_users_policy_decides_when_acks_are_sent(
     built = own_policy.build(policy, None, say=say)
     assert built.hash != lab_kernel.hash
 
-    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own_policies=policy.names)
+    case = thesis_case("ack_policy=fixed", "ack_trace=on", "duration=1s", own=policy.names)
     result = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
     assert result.error is None
     [trace] = tmp_path.rglob("ack-trace.txt")
     delays_us = re.findall(r"reason=delayed .* ato_us=(\d+) segs=1 ", trace.read_text())
     assert len(delays_us) > 100
     assert set(delays_us) == {"5000"}
+
+
+def test_users_congestion_control_reduces_its_window(
+    lab_kernel: Kernel, tools: GuestTools, say: Say, tmp_path: Path
+) -> None:
+    """After the first loss `aimd` keeps 80% of cwnd, Reno 50%."""
+    policy = own_policy.read(SAMPLES / "congestion-control")
+    built = own_policy.build(policy, None, say=say)
+    kept = {}
+    for name in ("reno", "aimd"):
+        case = thesis_case(f"congestion_control={name}", "sack=on", own=policy.names)
+        out_dir = tmp_path / name
+        assert run_one(RunRequest.of(built, tools, case, 1), out_dir).error is None
+        [samples] = out_dir.rglob("tcp-server.csv")
+        with samples.open() as file:
+            rows = [(int(row["cwnd"]), int(row["ssthresh"])) for row in csv.DictReader(file)]
+        windows = [cwnd for cwnd, ssthresh in rows if ssthresh == TCP_INFINITE_SSTHRESH]
+        kept[name] = rows[len(windows)][1] / max(windows)
+    assert kept == pytest.approx({"reno": 0.5, "aimd": 0.8}, abs=0.02)
 
 
 def test_readings_of_aad_differ_in_when_they_acknowledge(
@@ -48,8 +71,8 @@ def test_readings_of_aad_differ_in_when_they_acknowledge(
     policy = own_policy.read(SAMPLES / "aad-readings")
     built = own_policy.build(policy, None, say=say)
     rates = {}
-    for name in policy.names:
-        case = thesis_case(f"ack_policy={name}", "sack=on", own_policies=policy.names)
+    for name in policy.names["ack_policy"]:
+        case = thesis_case(f"ack_policy={name}", "sack=on", own=policy.names)
         result = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
         assert result.error is None
         rates[name] = result.values["acks_per_segment"]
@@ -59,7 +82,7 @@ def test_readings_of_aad_differ_in_when_they_acknowledge(
 
 
 @pytest.fixture
-def limit_readings(lab_kernel: Kernel, say: Say) -> tuple[Kernel, tuple[str, ...]]:
+def limit_readings(lab_kernel: Kernel, say: Say) -> tuple[Kernel, Names]:
     """A kernel with the policies of samples/limit-readings, and their names."""
     policy = own_policy.read(SAMPLES / "limit-readings")
     return own_policy.build(policy, None, say=say), policy.names
@@ -73,11 +96,11 @@ def as_window(script: str) -> str:
 
 
 def test_readings_of_limit_acknowledge_as_documented(
-    limit_readings: tuple[Kernel, tuple[str, ...]], tools: GuestTools, tmp_path: Path
+    limit_readings: tuple[Kernel, Names], tools: GuestTools, tmp_path: Path
 ) -> None:
-    kernel, names = limit_readings
+    kernel, own = limit_readings
     scripts = {path.name: path.read_text() for path in (PACKETS / "limit-readings").glob("*.pkt")}
-    for name in names:
+    for name in own["ack_policy"]:
         if name not in ("limit-win100", "limit-win2000", "limit-list100", "limit-unset-hz"):
             assert f"--policy={name}\n" in scripts[f"{name}.pkt"]
     of_limit = {path.name: path.read_text() for path in PACKETS.glob("limit-*.pkt")}
@@ -93,11 +116,12 @@ def test_readings_of_limit_acknowledge_as_documented(
 
 
 def test_readings_of_limit_send_fewer_acks_unless_reading_sends_them(
-    limit_readings: tuple[Kernel, tuple[str, ...]], tools: GuestTools, tmp_path: Path
+    limit_readings: tuple[Kernel, Names], tools: GuestTools, tmp_path: Path
 ) -> None:
     """Linux acknowledges every two segments as they are read, whatever the ratio is."""
-    kernel, names = limit_readings
-    experiment = load("acklimit-vm", names)
+    kernel, own = limit_readings
+    names = own["ack_policy"]
+    experiment = load("acklimit-vm", own)
     rates = {}
     for name in names:
         settings = (f"ack_policy={name}", "duration=2s", "capture=off")
@@ -144,14 +168,14 @@ def test_a_policy_cannot_take_the_name_of_a_built_in_one(
     policy = own_policy.read(changed_sample(tmp_path, '.name\t\t= "fixed"', '.name = "auto"'))
     built = own_policy.build(policy, None, say=say)
 
-    case = thesis_case("ack_policy=auto", "duration=1s", own_policies=policy.names)
+    case = thesis_case("ack_policy=auto", "duration=1s", own=policy.names)
     runs = [
         run_one(RunRequest.of(kernel, tools, case, 1), tmp_path / kernel.hash)
         for kernel in (lab_kernel, built)
     ]
     assert runs[0].error is None
     assert runs[0].metrics == runs[1].metrics
-    case = thesis_case("ack_policy=fixed", "duration=1s", own_policies=policy.names)
+    case = thesis_case("ack_policy=fixed", "duration=1s", own=policy.names)
     refused = run_one(RunRequest.of(built, tools, case, 1), tmp_path)
     assert "refuses the value fixed: the module of --policy has not reg" in str(refused.error)
 
@@ -162,7 +186,7 @@ def test_a_warning_is_on_the_console(
     warns = changed_sample(tmp_path, "\n\tu64 due_us", "\n\tWARN_ON_ONCE(1);\n\tu64 due_us")
     policy = own_policy.read(warns)
     built = own_policy.build(policy, None, say=say)
-    case = thesis_case("ack_policy=fixed", "duration=1s", own_policies=policy.names)
+    case = thesis_case("ack_policy=fixed", "duration=1s", own=policy.names)
     request = RunRequest.of(built, tools, case, 1)
     assert run_one(request, tmp_path).error is None
     assert "tcp_ackpol_fixed.c:" in console.warning(request.directory(tmp_path) / console.FILE)

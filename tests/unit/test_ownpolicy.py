@@ -10,7 +10,9 @@ from airtcp import cli
 from airtcp.backends import shell
 from airtcp.backends.base import GuestResult
 from airtcp.backends.shell import FAILURE
+from airtcp.cli import kernels
 from airtcp.errors import AirtcpError, InputError
+from airtcp.experiment import schema
 from airtcp.experiment.reader import load
 from airtcp.kernel import image, own_policy, policies, source
 from airtcp.kernel.image import Kernel
@@ -19,12 +21,13 @@ from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.sweep import run
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "ackpol"
+SAMPLE = REPOSITORY / "samples" / "ackpol"
+CONGESTION_CONTROL = REPOSITORY / "samples" / "congestion-control"
 
 
 def test_the_sample_is_a_policy() -> None:
     policy = own_policy.read(SAMPLE)
-    assert policy.names == ("fixed",)
+    assert policy.names == {"ack_policy": ("fixed",), "congestion_control": ()}
     assert {Path(name).name for name in policy.files} == {
         "Kbuild",
         "Makefile",
@@ -38,7 +41,7 @@ def test_output_of_make_is_ignored(tmp_path: Path) -> None:
     for name in ("x.mod.c", "x.o", "x.ko", ".x.o.cmd"):
         (tmp_path / name).write_text('MODULE_ALIAS_TCP_ACKPOL("other");')
     policy = own_policy.read(tmp_path)
-    assert policy.names == ("mine",)
+    assert policy.names["ack_policy"] == ("mine",)
     assert sorted(Path(name).name for name in policy.files) == ["Kbuild", "Makefile", "x.c"]
 
 
@@ -49,6 +52,15 @@ def test_a_kbuild_file_takes_precedence_over_a_makefile(tmp_path: Path) -> None:
 
 
 MODULE = 'MODULE_ALIAS_TCP_ACKPOL("mine");\n'
+CONTROL = """\
+static struct other_ops other = {
+	.name	= "other",
+};
+static struct tcp_congestion_ops tcp_mine __read_mostly = {
+	.ssthresh	= tcp_reno_ssthresh,
+	.name		= "mine",
+};
+"""
 
 
 def write(directory: Path, module: str) -> None:
@@ -60,7 +72,9 @@ def write(directory: Path, module: str) -> None:
     ("module", "message"),
     [
         ("int x;", "no policy found: no C file has MODULE_ALIAS_TCP_ACKPOL"),
-        (MODULE.replace("mine", "aad"), "'aad' is a policy of the laboratory"),
+        (CONTROL.replace("mine", "cubic"), "'cubic' is a name of the laboratory"),
+        (CONTROL * 2, "'mine' is already defined in "),
+        (MODULE.replace("mine", "aad"), "'aad' is a name of the laboratory"),
         (MODULE * 2, "'mine' is already defined in "),
         (MODULE.replace("mine", "m" * 16), "is not a valid name; allowed: up to 15 of"),
         (MODULE.replace("mine", "My Own"), "is not a valid name; allowed: up to 15 of"),
@@ -81,12 +95,20 @@ def test_a_directory_without_a_makefile_is_refused(tmp_path: Path) -> None:
         own_policy.read(tmp_path / "none")
 
 
-def test_context_of_the_hook_patch_is_in_the_series() -> None:
+def test_congestion_controls_are_found(tmp_path: Path) -> None:
+    """A policy and a congestion control may have the same name."""
+    write(tmp_path, MODULE + CONTROL)
+    names = own_policy.read(tmp_path).names
+    assert names == {"ack_policy": ("mine",), "congestion_control": ("mine",)}
+    assert own_policy.read(CONGESTION_CONTROL).names["congestion_control"] == ("aimd",)
+
+
+def test_context_of_the_hook_patch_is_that_of_linux_and_of_the_series() -> None:
     """Patches are applied without fuzz, so without it no kernel with a custom policy builds."""
     hook = (REPOSITORY / "lab" / "own_policy" / "hook.patch").read_text()
     series = [step.patch.read_text() for step in source.read_changes()]
     before, after = [line for line in hook.splitlines() if line.startswith(" ")]
-    assert any(f"+{before[1:]}\n{after}\n" in patch for patch in series)
+    assert any(f"{before}\n{after}\n" in patch for patch in series)
 
 
 def test_policies_are_read_from_the_kernel_tree(tmp_path: Path) -> None:
@@ -107,11 +129,11 @@ def test_a_topology_can_use_a_custom_policy(tmp_path: Path) -> None:
     path.write_text(TOPOLOGY)
     with pytest.raises(InputError, match=r"lan.yaml:10: .*'fixed' is not allowed"):
         load(path)
-    assert load(path, ["fixed"]).topology
+    assert load(path, {"ack_policy": ("fixed",)}).topology
     path.write_text(TOPOLOGY.replace("fixed", "aad") + "schedule:\n" + CHANGE)
     with pytest.raises(InputError, match=r"lan.yaml:16: .*'fixed' is not allowed"):
         load(path)
-    load(path, ["fixed"])
+    load(path, {"ack_policy": ("fixed",)})
 
 
 TOPOLOGY = """\
@@ -145,6 +167,34 @@ def test_ack_policy_accepts_the_names_of_custom_policies(
     assert "ack_policy=fixed delay=0ms" in capsys.readouterr().out
 
 
+def test_congestion_control_accepts_the_names_of_custom_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lan.yaml"
+    path.write_text(TOPOLOGY.replace("fixed", "aad").replace("}]", ", congestion_control: aimd}]"))
+    assert cli.main(["show", str(path)]) == 2
+    assert "lan.yaml:12: flows[0].congestion_control: 'aimd' is not" in capsys.readouterr().err
+    arguments = ["show", str(path), "--set", "congestion_control=aimd"]
+    assert cli.main([*arguments, "--policy", str(CONGESTION_CONTROL)]) == 0
+
+
+def test_a_plain_kernel_can_have_a_custom_congestion_control(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[str] = []
+    monkeypatch.setattr(image, "build", lambda *_, patches, **__: built.append(patches))
+    plain = kernels.Choice(None, "6.12", "6.12", plain=True)
+    plain.build(own_policy.read(CONGESTION_CONTROL), ())
+    assert built == ["lab"]
+    with pytest.raises(InputError, match="plain kernels have no ACK policies"):
+        plain.build(own_policy.read(SAMPLE), ())
+
+
+def test_a_tournament_needs_an_ack_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["tournament", "--policy", str(CONGESTION_CONTROL)]) == 2
+    assert "no ACK policy found; a tournament needs one" in capsys.readouterr().err
+
+
 def test_custom_policies_are_refused_for_x86_64(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["kernel", "build", "--arch", "x86_64", "--policy", str(SAMPLE)]
     assert cli.main(arguments) == 2
@@ -162,6 +212,12 @@ def test_both_programs_that_set_the_policy_print_the_message_that_is_explained()
     configure = (REPOSITORY / "lab" / "guest" / "configure.c").read_text()
     for text, name in ((configure, "%s"), (shell.HELPERS, "$1")):
         assert run._REFUSED_POLICY.replace("tcp_ack_policy", name) in text
+
+
+def test_schema_has_the_names_of_custom_congestion_controls() -> None:
+    definitions = schema.schema(own_policy.read(CONGESTION_CONTROL).names)["$defs"]
+    for model in ("Parameters", "Flow"):
+        assert definitions[model]["properties"]["congestion_control"]["enum"][-1] == "aimd"
 
 
 @pytest.mark.parametrize(("name", "own"), [("prompt", True), ("aad", False)])
@@ -182,5 +238,5 @@ def test_errors_of_the_compiler_name_the_file_of_the_user(
     monkeypatch.setattr(image, "build", fail)
     directory = tmp_path / r"back\1slash"
     with pytest.raises(AirtcpError) as error:
-        own_policy.build(OwnPolicy(directory, ("a",), {}), None, say=print)
+        own_policy.build(OwnPolicy(directory, {"ack_policy": ("a",)}, {}), None, say=print)
     assert str(error.value) == f"{directory}/a.c:1:2: error: no"

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from airtcp.experiment.topology import MODELS, Settings
+from airtcp.kernel import names
 from airtcp.parameters import PARAMETER_NAMES, Parameters
 from airtcp.parameters.ack_filter import STAGES
 from airtcp.parameters.section import (
@@ -37,8 +38,8 @@ def test_every_parameter_is_declared_in_one_section() -> None:
 def test_conditions_name_values_of_a_parameter(condition: OnlyWith) -> None:
     assert condition.name in PARAMETER_NAMES
     kind = Parameters.model_fields[condition.name].annotation
-    allowed = STAGES if condition.name == "ack_filter" else get_args(kind)
-    assert condition.values <= set(allowed)
+    others = {**names.known(), "ack_filter": STAGES}
+    assert condition.values <= set(others.get(condition.name) or get_args(kind))
 
 
 @pytest.mark.parametrize(("kind", "shared"), [(Sysctl, ["tcp_rmem"]), (RadioKey, [])])

@@ -93,7 +93,9 @@ def test_who_needs_an_invitation_competes_only_with_one() -> None:
 def test_own_policies_are_entrants() -> None:
     tournament = ALL.with_policies(["prompt"]).only(["prompt", "aad"])
     assert [each.name for each in tournament.entrants] == ["default", "aad", "prompt"]
-    _, cases = field.contest(tournament, tournament.conditions[0], "5s", ["prompt"])
+    _, cases = field.contest(
+        tournament, tournament.conditions[0], "5s", {"ack_policy": ("prompt",)}
+    )
     assert cases["prompt"][0].parameters.ack_policy == "prompt"
 
 

@@ -141,7 +141,7 @@ run thesis-lan --policy nowhere --policy own | --policy: given twice
 run thesis-lan --policy mine.yaml | --policy mine.yaml: not a directory
 run thesis-lan --policy empty | --policy empty: contains no Makefile
 run thesis-lan --policy no-policy | no policy found: no C file has
-run thesis-lan --policy taken-name | 'aad' is a policy of the laboratory
+run thesis-lan --policy taken-name | 'aad' is a name of the laboratory
 run thesis-lan --policy long-name | is not a valid name; allowed: up to 15
 run thesis-lan --kernel-source nowhere | --kernel-source nowhere: does not exist
 run thesis-lan --kernel-source mine.yaml | --kernel-source mine.yaml: not a directory

@@ -23,7 +23,7 @@ def require_cluster_libraries() -> None:
 
 
 def own_policy_of(options: argparse.Namespace) -> "OwnPolicy | None":
-    """Read the policies of --policy; None without --policy."""
+    """Read the directory of --policy; None without --policy."""
     if options.policy is None:
         return None
     from airtcp.kernel import own_policy
@@ -32,8 +32,8 @@ def own_policy_of(options: argparse.Namespace) -> "OwnPolicy | None":
 
 
 def experiment_of(options: argparse.Namespace, policy: "OwnPolicy | None") -> Experiment:
-    """Load the named experiment, which may use the policies of --policy."""
-    return reader.load(options.experiment, policy.names if policy else ())
+    """Load the named experiment, which may use the names of --policy."""
+    return reader.load(options.experiment, policy.names if policy else None)
 
 
 def settings_of(options: argparse.Namespace) -> list[Setting]:

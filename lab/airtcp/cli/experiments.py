@@ -117,5 +117,5 @@ def _schema(options: argparse.Namespace) -> int:
     from airtcp.experiment import schema
 
     policy = own_policy_of(options)
-    print(schema.text(policy.names if policy else ()), end="")
+    print(schema.text(policy.names if policy else None), end="")
     return 0

@@ -35,13 +35,13 @@ class Choice:
 
     def build(self, policy: OwnPolicy | None, cases: Sequence[Case]) -> Kernel:
         """Build the kernel for the cases, or take it from the cache."""
-        if not (self.plain and policy):
-            other = changes_for(cases)
-            return own_policy.build(policy, self.source, plain=self.plain, other=other, say=say)
-        raise InputError(
-            f"--policy {policy.directory}: plain kernels have no ACK policies; it needs Linux "
-            f"{SERIES}.y without --plain"
-        )
+        if self.plain and policy and policy.names["ack_policy"]:
+            raise InputError(
+                f"--policy {policy.directory}: plain kernels have no ACK policies; it needs Linux "
+                f"{SERIES}.y without --plain"
+            )
+        other = changes_for(cases)
+        return own_policy.build(policy, self.source, plain=self.plain, other=other, say=say)
 
 
 def choices_of(options: argparse.Namespace) -> list[Choice]:

@@ -104,14 +104,14 @@ def _experiments(prefix: str) -> list[str]:
 
 def _parameters(prefix: str) -> list[str]:
     """NAME= of every parameter; NAME=VALUE if its values are words."""
-    from airtcp.kernel import policies
+    from airtcp.kernel import names
     from airtcp.parameters import PARAMETER_NAMES, Parameters
 
     name, equals, _ = prefix.partition("=")
     if not equals:
         return [f"{name}=" for name in PARAMETER_NAMES]
-    if name == "ack_policy":
-        return [f"{name}={policy}" for policy in policies.names()]
+    if known := names.known().get(name):
+        return [f"{name}={word}" for word in known]
     fields = (field for field in Parameters.model_fields.values() if field.alias == name)
     types = [field.annotation for field in fields]
     words = ("on", "off") if types == [bool] else get_args(*types) if types else ()
@@ -162,9 +162,10 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=path,
         action=Once,
-        help="directory with your own ACK policies, like samples/ackpol: they are built into the "
-        "kernel, and ack_policy accepts their names; use only code that you trust, because the "
-        "Makefile is executed",
+        help="directory with your own ACK policies or congestion controls, like samples/ackpol and "
+        "samples/congestion-control: they are built into the kernel, and ack_policy and "
+        "congestion_control accept their names; use only code that you trust, because the Makefile "
+        "is executed",
     )
 
 

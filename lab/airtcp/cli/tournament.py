@@ -88,8 +88,10 @@ def _run(options: argparse.Namespace) -> int:
     from airtcp.report import tournament as page
 
     policy = own_policy_of(options)
-    own = policy.names if policy else ()
-    tournament = field.load().with_policies(own)
+    own = policy.names if policy else None
+    if own and not own["ack_policy"]:
+        raise InputError(f"--policy {options.policy}: no ACK policy found; a tournament needs one")
+    tournament = field.load().with_policies(own["ack_policy"] if own else ())
     if options.entrants:
         _check("--entrants", options.entrants, [each.name for each in tournament.entrants])
     tournament = tournament.only(options.entrants)

@@ -21,7 +21,8 @@ from airtcp.experiment.papers import OWN, Paper
 from airtcp.experiment.published import Published, PublishedTable, by_parameter, parameter
 from airtcp.experiment.topology import Change, Flow, Network, Topology
 from airtcp.experiment.topology_checks import Problem, problems
-from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, policies, renames
+from airtcp.kernel.names import Names
+from airtcp.parameters import OBSERVATION, PARAMETER_NAMES, Parameters, kernelnames, renames
 from airtcp.parameters.jsonschema import HINT, Json, Shape, words
 from airtcp.parameters.quantity import Plain, WithCommas, duration, whole_seconds
 from airtcp.parameters.section import Strict, facts, key_of
@@ -185,10 +186,10 @@ class Experiment(Strict):
         (), description="figures of the report, in addition to those that every report has"
     )
 
-    _allowed: policies.Context = PrivateAttr(default_factory=policies.context)
+    _allowed: Names = PrivateAttr(default_factory=kernelnames.context)
 
-    def model_post_init(self, context: policies.Context | None) -> None:
-        """Keep the names of ACK policies that the file may have, for those of `--set`."""
+    def model_post_init(self, context: Names | None) -> None:
+        """Keep the names that the file may have, for those of `--set`."""
         if context:
             self._allowed = context
 

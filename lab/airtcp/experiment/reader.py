@@ -29,12 +29,13 @@ from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.experiment.published import Published, PublishedTable
 from airtcp.experiment.summaries import names
 from airtcp.experiment.topology import MODELS, model_at
+from airtcp.kernel.names import Names
 from airtcp.parameters import (
     CONFLICT,
     OBSERVATION,
     PARAMETER_NAMES,
     Parameters,
-    policies,
+    kernelnames,
     renames,
 )
 from airtcp.parameters.quantity import Plain
@@ -43,13 +44,11 @@ from airtcp.paths import EXPERIMENTS_DIR
 _Location = tuple[str | int, ...]
 
 
-def load(
-    experiment: str | Path, own_policies: Sequence[str] = (), *, checked: bool = True
-) -> Experiment:
+def load(experiment: str | Path, own: Names | None = None, *, checked: bool = True) -> Experiment:
     """The experiment with a name in experiments/, or in a YAML file. Raises InputError.
 
-    own_policies: names of the user's own ACK policies, which the experiment may use. checked: also
-    check that every case is possible, which takes longer than reading the file.
+    own: the names of --policy, which the experiment may use. checked: also check that every case is
+    possible, which takes longer than reading the file.
     """
     path = own_file(experiment)
     shown = str(path)
@@ -66,7 +65,7 @@ def load(
             if experiment and Path(experiment).is_dir():
                 raise InputError(f"{experiment}: is a directory; give an experiment")
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
-    allowed = policies.context(own_policies)
+    allowed = kernelnames.context(own)
     return _Reader(shown, allowed).experiment(yamlfile.read(path), checked)
 
 
@@ -79,7 +78,7 @@ def own_file(experiment: str | Path) -> Path | None:
 class _Reader:
     """Reads one YAML file into an Experiment and records the line of each key and item."""
 
-    def __init__(self, shown: str, allowed: policies.Context) -> None:
+    def __init__(self, shown: str, allowed: Names) -> None:
         self._shown = shown
         self._allowed = allowed
         self._lines: dict[_Location, int] = {}

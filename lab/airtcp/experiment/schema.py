@@ -6,7 +6,6 @@ values (conflicts, factors of the design) and the range of values with a unit.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError, SchemaSerializer, core_schema
 
 from airtcp.experiment.experiment import Experiment
+from airtcp.kernel.names import Names
 from airtcp.parameters.jsonschema import HINT, NUMBER, PARAMETER, SCALAR, Json, words
 
 
@@ -70,15 +70,16 @@ def _finish(schema: object) -> None:
         _finish(part)
 
 
-def schema(own_policies: Sequence[str] = ()) -> Json:
-    """The schema of a whole file; own_policies: names of the user's own ACK policies."""
+def schema(own: Names | None = None) -> Json:
+    """The schema of a whole file; own: the names of --policy."""
     made = Experiment.model_json_schema(schema_generator=_Generator)
     for model in made["$defs"].values():
-        if described := model.get("properties", {}).get("ack_policy"):
-            described["enum"] = [*described["enum"], *own_policies]
+        for name, added in (own or {}).items():
+            if described := model.get("properties", {}).get(name):
+                described["enum"] = [*described["enum"], *added]
     return made
 
 
-def text(own_policies: Sequence[str] = ()) -> str:
+def text(own: Names | None = None) -> str:
     """The schema as the text of a file for editors."""
-    return json.dumps(schema(own_policies), indent=1) + "\n"
+    return json.dumps(schema(own), indent=1) + "\n"

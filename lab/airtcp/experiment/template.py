@@ -12,7 +12,7 @@ from airtcp.experiment.experiment import checked_name
 from airtcp.experiment.figures import TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import Paper
-from airtcp.kernel import policies
+from airtcp.kernel import names
 from airtcp.parameters import Parameters
 
 _TEMPLATE = Path(__file__).with_name("template.yaml")
@@ -57,9 +57,9 @@ def _text(name: str, path: Path) -> str:
     fields = Parameters.model_fields
     words = {
         key: f"One of: {' '.join(get_args(fields[key].annotation))}."
-        for key in ("direction", "congestion_control", "standard", "width", "guard_interval")
+        for key in ("direction", "standard", "width", "guard_interval")
     }
-    words["ack_policy"] = f"One of: {' '.join(policies.names())}."
+    words |= {key: f"One of: {' '.join(known)}." for key, known in names.known().items()}
     words["paper"] = f"One of: {' '.join(get_args(Paper))}."
     words["metrics"] = " ".join(list(METRICS)[:3])
     words["over_time"] = " ".join(get_args(TimeFigure.model_fields["over_time"].annotation))

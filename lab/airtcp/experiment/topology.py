@@ -19,12 +19,13 @@ from airtcp.parameters.cable import Cable, Link
 from airtcp.parameters.errors import Errors, Place
 from airtcp.parameters.host import Host
 from airtcp.parameters.jsonschema import Json
+from airtcp.parameters.kernelnames import CongestionControl
 from airtcp.parameters.mobility import Coordinates
 from airtcp.parameters.path import Access, LinkPreset, Router, SlowHost
 from airtcp.parameters.quantity import Plain, duration, level, rate, whole_seconds
 from airtcp.parameters.radio import DataRate, Radio
 from airtcp.parameters.section import Strict
-from airtcp.parameters.sender import CongestionControl, Sender, SenderSysctls
+from airtcp.parameters.sender import Sender, SenderSysctls
 from airtcp.parameters.workload import Traffic
 
 SWITCH = "switch"

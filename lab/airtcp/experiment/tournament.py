@@ -12,8 +12,9 @@ import yaml
 from pydantic import Field, ValidationError
 
 from airtcp.experiment.experiment import Case, Experiment
+from airtcp.kernel.names import Names
 from airtcp.kernel.policies import BASELINE
-from airtcp.parameters import CONFLICT, Parameters, policies
+from airtcp.parameters import CONFLICT, Parameters, kernelnames
 from airtcp.parameters.section import Strict
 
 _FILE = Path(__file__).with_name("tournament.yaml")
@@ -103,14 +104,14 @@ def load() -> Tournament:
 
 
 def contest(
-    tournament: Tournament, condition: Condition, duration: str, own_policies: Sequence[str] = ()
+    tournament: Tournament, condition: Condition, duration: str, own: Names | None = None
 ) -> tuple[Experiment, dict[str, tuple[Case, ...]]]:
     """The experiment of a condition, and its cases for each entrant that is possible under it.
 
     An entrant has one case, or one for each of the condition's delays, in their order. duration: of
-    bulk transfers. own_policies: names of the user's own ACK policies.
+    bulk transfers. own: the names of --policy.
     """
-    context = policies.context(own_policies)
+    context = kernelnames.context(own)
     given = condition.changes
     if given.get("access", "wifi") == "wifi":
         given = tournament.radio | given
@@ -145,9 +146,7 @@ def contest(
     }
 
 
-def _under(
-    bases: Sequence[Parameters], entrant: Entrant, context: policies.Context
-) -> list[Parameters]:
+def _under(bases: Sequence[Parameters], entrant: Entrant, context: Names) -> list[Parameters]:
     """The parameters of an entrant; none if they conflict, such as a filter in an absent queue."""
     try:
         found = [base.replace(entrant.changes, context) for base in bases]

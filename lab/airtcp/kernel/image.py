@@ -52,6 +52,7 @@ FRAGMENTS_OF_X86_PLAIN_TCP = ("x86",)
 FRAGMENTS_OF_X86 = (*FRAGMENTS_OF_X86_PLAIN_TCP, "x86-ackpol")
 
 Arch = Literal["um", "x86_64"]
+Patches = Literal["all", "lab"]
 
 _IMAGES: dict[Arch, str] = {"um": "linux", "x86_64": "arch/x86/boot/bzImage"}
 
@@ -107,7 +108,7 @@ def build_pair(fragment: str, say: Say) -> tuple[Kernel, Kernel]:
 def build(
     source: Path | None = None,
     *,
-    patches: Literal["all", "lab"] = "all",
+    patches: Patches = "all",
     fragments: Sequence[str] | None = None,
     extra: Changes = (),
     arch: Arch = "um",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Out-of-tree ACK policies of the user: a directory like that of an external kernel module.
+"""ACK policies and congestion controls of the user: a directory like that of an external module.
 
 The laboratory's kernel has no modules, so the modules of the directory's Makefile are built into a
 separate kernel, as net/ipv4/own_policy/.
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import AirtcpError, InputError
-from airtcp.kernel import image, policies
-from airtcp.kernel.image import Kernel, Say
+from airtcp.kernel import image
+from airtcp.kernel.image import Kernel, Patches, Say
+from airtcp.kernel.names import PATTERN, Names, known, registered_in
 from airtcp.kernel.source import Changes, Step
 from airtcp.paths import REPOSITORY
 
@@ -22,20 +23,20 @@ _SOURCES = (".c", ".h")
 
 @dataclass(frozen=True)
 class OwnPolicy:
-    """A directory, the names of its policies, and its files by their paths in the tree."""
+    """A directory, the names that it registers, and its files by their paths in the tree."""
 
     directory: Path
-    names: tuple[str, ...]
+    names: Names
     files: dict[str, Path]
 
     @property
     def changes(self) -> Changes:
-        """The changes to Linux that add the policies, applied after all others."""
+        """The changes to Linux that add the files, applied after all others."""
         return (Step(_PARTS / "hook.patch", self.files),)
 
 
 def read(directory: Path) -> OwnPolicy:
-    """Read a directory. Raises InputError if it has no policy, or an invalid or used name."""
+    """Read a directory. Raises InputError if it registers nothing, or an invalid or used name."""
     if not directory.is_dir():
         raise InputError(
             f"--policy {directory}: not a directory; give one with a Makefile and C files, like "
@@ -48,18 +49,15 @@ def read(directory: Path) -> OwnPolicy:
     if makefile is None:
         raise InputError(f"--policy {directory}: contains no Makefile; see samples/ackpol")
     sources = _sources(directory)
-    names: dict[str, Path] = {}
-    for path in sources.values():
-        for name in policies.registered_in(path.read_text(errors="replace")):
-            _check(name, path, names)
-            names[name] = path
-    if not names:
+    names = _names(sources)
+    if not any(names.values()):
         raise InputError(
-            f'--policy {directory}: no policy found: no C file has MODULE_ALIAS_TCP_ACKPOL("NAME")'
+            f"--policy {directory}: no policy found: no C file has "
+            'MODULE_ALIAS_TCP_ACKPOL("NAME"), or a struct tcp_congestion_ops with .name = "NAME"'
         )
     files = {"Kbuild": _PARTS / "Kbuild", "Makefile": makefile, **sources}
     in_tree = {f"{_IN_TREE}/{name}": path for name, path in files.items()}
-    return OwnPolicy(directory, tuple(names), in_tree)
+    return OwnPolicy(directory, names, in_tree)
 
 
 def _sources(directory: Path) -> dict[str, Path]:
@@ -71,12 +69,23 @@ def _sources(directory: Path) -> dict[str, Path]:
     }
 
 
-def _check(name: str, path: Path, others: dict[str, Path]) -> None:
-    if name in policies.names():
-        raise InputError(f"{path}: {name!r} is a policy of the laboratory; choose another name")
+def _names(sources: dict[str, Path]) -> Names:
+    """The names that the files register. Raises InputError for an invalid or used name."""
+    found: dict[str, dict[str, Path]] = {parameter: {} for parameter in known()}
+    for path in sources.values():
+        for parameter, names in registered_in(path.read_text(errors="replace")).items():
+            for name in names:
+                _check(name, path, found[parameter], known()[parameter])
+                found[parameter][name] = path
+    return {parameter: tuple(names) for parameter, names in found.items()}
+
+
+def _check(name: str, path: Path, others: dict[str, Path], used: tuple[str, ...]) -> None:
+    if name in used:
+        raise InputError(f"{path}: {name!r} is a name of the laboratory; choose another name")
     if name in others:
         raise InputError(f"{path}: {name!r} is already defined in {others[name]}")
-    if not re.fullmatch(policies.NAME, name):
+    if not re.fullmatch(PATTERN, name):
         raise InputError(f"{path}: {name!r} is not a valid name; allowed: up to 15 of a-z 0-9 - _")
 
 
@@ -88,19 +97,22 @@ def build(
     other: Changes = (),
     say: Say,
 ) -> Kernel:
-    """Build the laboratory's kernel with the user's policies; errors name the user's files.
+    """Build the laboratory's kernel with the user's files, which errors name.
 
-    plain: without patches to TCP, and therefore without policies. other: further changes to Linux.
+    plain: without patches to TCP, and therefore without ACK policies. other: further changes to
+    Linux.
     """
+    patches: Patches = "lab" if plain else "all"
     if policy is None:
-        return image.build(source, patches="lab" if plain else "all", extra=other, say=say)
+        return image.build(source, patches=patches, extra=other, say=say)
 
     def of_user(text: str) -> str:
         return re.sub(rf"[./]*{_IN_TREE}/", lambda _: f"{policy.directory}/", text)
 
     try:
+        changes = other + policy.changes
         return image.build(
-            source, extra=other + policy.changes, say=lambda text: say(of_user(text))
+            source, patches=patches, extra=changes, say=lambda text: say(of_user(text))
         )
     except AirtcpError as error:
         raise type(error)(of_user(str(error))) from None

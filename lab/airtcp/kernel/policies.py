@@ -15,9 +15,6 @@ from airtcp.paths import REPOSITORY
 # The behaviour of plain Linux, with which the others are compared. It needs no registration.
 BASELINE = "default"
 
-NAME = "[a-z0-9][a-z0-9_-]{0,14}"
-"""The pattern of a name. With the terminating NUL, it fits into TCP_ACKPOL_NAME_MAX."""
-
 _ALIAS = re.compile(r'MODULE_ALIAS_TCP_ACKPOL\("([^"]*)"\)')
 _OVERLAY = REPOSITORY / "kernel"
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from airtcp.parameters import policies
+from airtcp.kernel.names import Names
 from airtcp.parameters.absence import Absence
 from airtcp.parameters.ack_filter import AckFilter
 from airtcp.parameters.ack_policy import AckPolicy
@@ -82,13 +82,11 @@ class Parameters(
             return self.model_dump(mode="json")
         return {name: self.text(_ATTRIBUTES[name]) for name in names}
 
-    def replace(
-        self, values: Mapping[str, Plain], context: policies.Context | None = None
-    ) -> "Parameters":
+    def replace(self, values: Mapping[str, Plain], context: Names | None = None) -> "Parameters":
         """These parameters with changed values; only the latter are parsed.
 
         Others that have no effect with these values are reset to their defaults. context: the
-        allowed ACK policies, from policies.context(); None: all. Raises pydantic's ValidationError
+        allowed names, from kernelnames.context(); None: all. Raises pydantic's ValidationError
         for invalid values and for conflicts.
         """
         given = Parameters.model_validate(values, context=context)

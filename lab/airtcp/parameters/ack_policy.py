@@ -3,7 +3,7 @@
 
 from typing import Annotated
 
-from airtcp.parameters.policies import Policy
+from airtcp.parameters.kernelnames import Policy
 from airtcp.parameters.quantity import OnOff, count, duration, fraction
 from airtcp.parameters.section import KERNEL, Section, Sysctl, parameter
 

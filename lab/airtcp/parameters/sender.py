@@ -2,30 +2,15 @@
 """TCP of hosts that send data."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
+from airtcp.parameters.kernelnames import CongestionControl
 from airtcp.parameters.quantity import OnOff, count, duration, fraction
 from airtcp.parameters.section import KERNEL, Conflict, OnlyWith, Section, Sysctl, parameter
 from airtcp.parameters.small_queue import SmallQueue
 
 # By how much a pacing ratio in percent may differ from a whole number.
 _PERCENT = 0.01
-
-CongestionControl = Literal[
-    "cubic",
-    "reno",
-    "bbr",
-    "bbr_plain",
-    "bbr2",
-    "bbrp",
-    "nv",
-    "yeah",
-    "highspeed",
-    "westwood",
-    "illinois",
-    "scalable",
-    "hybla",
-]
 
 
 class SenderSysctls(Section):
