@@ -19,6 +19,7 @@ from airtcp.experiment.experiment import Case, Setting
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.names import Names
+from airtcp.parameters.kernelnames import context
 from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
@@ -77,7 +78,7 @@ def thesis_case(*settings: str, own: Names | None = None) -> Case:
     """A case of thesis-lan, for 2 s without captures, with these settings ("name=value")."""
     texts = ("duration=2s", "capture=off", "ack_policy=default", *settings)
     by_name = {text.partition("=")[0]: text for text in texts}
-    experiment = load("thesis-lan", own)
+    experiment = load("thesis-lan", context(own))
     [case] = experiment.cases([Setting.parse(text) for text in by_name.values()])
     return case
 

@@ -270,6 +270,10 @@ def test_wrong_hosts_yaml(
     ("setting", "message"),
     [
         ("ack_policy=aad", "ack_policy aad: station (station) does not have it, as it runs plain"),
+        (
+            "congestion_control=bbr3",
+            "congestion_control bbr3: server (server) does not have it, or",
+        ),
         ("stations=2", "--hosts: stations 2: cannot be applied to real hosts; allowed: 1"),
         ("router=cisco881", "--hosts: router cisco881: cannot be applied to real hosts; allowed"),
         ("return_delay=5ms", "--hosts: return_delay 5ms: cannot be applied to real hosts"),

@@ -18,6 +18,7 @@ from airtcp.experiment.reader import load
 from airtcp.kernel import own_policy
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.names import Names
+from airtcp.parameters.kernelnames import context
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
 
@@ -121,7 +122,7 @@ def test_readings_of_limit_send_fewer_acks_unless_reading_sends_them(
     """Linux acknowledges every two segments as they are read, whatever the ratio is."""
     kernel, own = limit_readings
     names = own["ack_policy"]
-    experiment = load("acklimit-vm", own)
+    experiment = load("acklimit-vm", context(own))
     rates = {}
     for name in names:
         settings = (f"ack_policy={name}", "duration=2s", "capture=off")

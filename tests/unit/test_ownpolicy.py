@@ -18,6 +18,7 @@ from airtcp.kernel import image, own_policy, policies, source
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.parameters import Parameters
+from airtcp.parameters.kernelnames import context
 from airtcp.paths import REPOSITORY
 from airtcp.sweep import run
 
@@ -129,11 +130,11 @@ def test_a_topology_can_use_a_custom_policy(tmp_path: Path) -> None:
     path.write_text(TOPOLOGY)
     with pytest.raises(InputError, match=r"lan.yaml:10: .*'fixed' is not allowed"):
         load(path)
-    assert load(path, {"ack_policy": ("fixed",)}).topology
+    assert load(path, context({"ack_policy": ("fixed",)})).topology
     path.write_text(TOPOLOGY.replace("fixed", "aad") + "schedule:\n" + CHANGE)
     with pytest.raises(InputError, match=r"lan.yaml:16: .*'fixed' is not allowed"):
         load(path)
-    load(path, {"ack_policy": ("fixed",)})
+    load(path, context({"ack_policy": ("fixed",)}))
 
 
 TOPOLOGY = """\

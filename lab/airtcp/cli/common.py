@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Experiment, Setting
+from airtcp.parameters.kernelnames import ANY, context
 from airtcp.paths import INSTALL_CLUSTER
 
 if TYPE_CHECKING:
@@ -31,9 +32,15 @@ def own_policy_of(options: argparse.Namespace) -> "OwnPolicy | None":
     return own_policy.read(options.policy)
 
 
-def experiment_of(options: argparse.Namespace, policy: "OwnPolicy | None") -> Experiment:
-    """Load the named experiment, which may use the names of --policy."""
-    return reader.load(options.experiment, policy.names if policy else None)
+def experiment_of(
+    options: argparse.Namespace, policy: "OwnPolicy | None", *, any_name: bool = False
+) -> Experiment:
+    """Load the named experiment, which may use the names of --policy.
+
+    any_name: also those of other kernels than the laboratory's, for real hosts.
+    """
+    own = policy.names if policy else None
+    return reader.load(options.experiment, ANY if any_name else context(own))
 
 
 def settings_of(options: argparse.Namespace) -> list[Setting]:

@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     policy = own_policy_of(options)
     if options.experiment == catalogue.ALL:
         return _run_all(options, policy)
-    experiment = experiment_of(options, policy)
+    experiment = experiment_of(options, policy, any_name=bool(options.hosts))
     if options.title:
         experiment = experiment.model_copy(update={"title": options.title})
     kernels = _kernels(options)

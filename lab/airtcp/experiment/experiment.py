@@ -190,7 +190,7 @@ class Experiment(Strict):
 
     def model_post_init(self, context: Names | None) -> None:
         """Keep the names that the file may have, for those of `--set`."""
-        if context:
+        if context is not None:
             self._allowed = context
 
     @property

@@ -44,11 +44,14 @@ from airtcp.paths import EXPERIMENTS_DIR
 _Location = tuple[str | int, ...]
 
 
-def load(experiment: str | Path, own: Names | None = None, *, checked: bool = True) -> Experiment:
+def load(
+    experiment: str | Path, allowed: Names | None = None, *, checked: bool = True
+) -> Experiment:
     """The experiment with a name in experiments/, or in a YAML file. Raises InputError.
 
-    own: the names of --policy, which the experiment may use. checked: also check that every case is
-    possible, which takes longer than reading the file.
+    allowed: names that the experiment may use, from kernelnames.context(); None: those of the
+    laboratory's kernel. checked: also check that every case is possible, which takes longer than
+    reading the file.
     """
     path = own_file(experiment)
     shown = str(path)
@@ -65,7 +68,8 @@ def load(experiment: str | Path, own: Names | None = None, *, checked: bool = Tr
             if experiment and Path(experiment).is_dir():
                 raise InputError(f"{experiment}: is a directory; give an experiment")
             raise InputError(f"unknown experiment {str(experiment)!r}; {known}")
-    allowed = kernelnames.context(own)
+    if allowed is None:
+        allowed = kernelnames.context()
     return _Reader(shown, allowed).experiment(yamlfile.read(path), checked)
 
 

@@ -3,7 +3,7 @@
 
 The allowed names depend on the kernel of the experiment: those of the laboratory's kernel and those
 of `--policy`. They are passed as validation context. Without context every well-formed name is
-allowed, because recorded results may be from other kernels.
+allowed, because recorded results may be from other kernels, and kernels of real hosts have others.
 """
 
 import re
@@ -17,6 +17,9 @@ from airtcp.parameters import jsonschema
 from airtcp.parameters.jsonschema import Shape
 from airtcp.suggest import not_allowed
 
+ANY: Names = {}
+"""Validation context that allows every well-formed name."""
+
 
 def context(own: Names | None = None) -> Names:
     """Validation context that allows the names of the laboratory's kernel, and the user's own."""
@@ -27,8 +30,7 @@ def context(own: Names | None = None) -> Names:
 def _reader(parameter: str, what: str) -> Callable[[object, ValidationInfo], str]:
     def read(value: object, info: ValidationInfo) -> str:
         name = str(value)
-        if info.context:
-            allowed = info.context[parameter]
+        if allowed := (info.context or ANY).get(parameter):
             if name not in allowed:
                 raise ValueError(not_allowed(name, allowed, "and what --policy brings"))
         elif not re.fullmatch(PATTERN, name):
