@@ -43,7 +43,7 @@ def test_policies_are_loaded_for_a_cgroup_and_a_namespace(
         "unload for the cgroup": [0, ""],
         "unload for the cgroup again": [
             1,
-            "airtcp: bpf_auto is not that of /run/cgroup/group\n",
+            "airtcp: /run/cgroup/group does not have the policy bpf_auto\n",
         ],
         "pinned": [],
         "in the cgroup after": ["bpf_count", "bpf_count"],

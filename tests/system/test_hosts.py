@@ -240,7 +240,7 @@ def edited(hosts: Bench, path: Path, old: str, new: str) -> Bench:
     [
         ("Port 2222", "Port 2223", 1, r"\w+ \(\w+\): .*Connection refused"),
         ("/key\n", "/host_key\n", 1, r"\w+ \(\w+\): .*Permission denied \(publickey.*\)\."),
-        ("wire0", "wire7", 2, r"\w+ \(\w+\): interface wire7: there is none; allowed: .*wire0.*"),
+        ("wire0", "wire7", 2, r"\w+ \(\w+\): interface wire7: does not exist; allowed: .*wire0.*"),
         (
             "address: 10.77.0.3",
             "address: 10.77.0.9",

@@ -212,15 +212,15 @@ CUT_IN_ADDRESS = GOOD[: int.from_bytes(GOOD[2:4], "little") + 4]
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        (on_air(tcp_packet()), "frame 2 has no field of airsim's; run again"),
+        (on_air(tcp_packet()), "frame 2 has no airsim field; run again"),
         (ethernet(tcp_packet()), "frame 2 has no"),
-        (GOOD.replace(b"\x02\x00\x00\x01", b"\x02\x00\x00\x02"), "frame 2 has no field"),
-        (b"\x00\x00\xff\xff" + bytes(40), "frame 2 has no whole radiotap header"),
-        (b"\x00\x00\x08\x00" + b"\xff" * 4, "frame 2 is cut short"),
-        (b"\x00", "frame 2 is cut short"),
-        (CUT_IN_ADDRESS, "frame 2 is cut short"),
-        (GOOD_EHT.replace(b"\x02\x00\x00\x01", b"\x02\x00\x00\x02"), "frame 2 has no field"),
-        (GOOD_EHT.replace(tlv(33, USIG)[:4], b"\x21\x00\xff\xff"), "frame 2 has no field"),
+        (GOOD.replace(b"\x02\x00\x00\x01", b"\x02\x00\x00\x02"), "frame 2 has no airsim field"),
+        (b"\x00\x00\xff\xff" + bytes(40), "frame 2 has no complete radiotap header"),
+        (b"\x00\x00\x08\x00" + b"\xff" * 4, "frame 2 is truncated"),
+        (b"\x00", "frame 2 is truncated"),
+        (CUT_IN_ADDRESS, "frame 2 is truncated"),
+        (GOOD_EHT.replace(b"\x02\x00\x00\x01", b"\x02\x00\x00\x02"), "frame 2 has no airsim field"),
+        (GOOD_EHT.replace(tlv(33, USIG)[:4], b"\x21\x00\xff\xff"), "frame 2 has no airsim field"),
     ],
     ids=[
         *("no vendor", "Ethernet", "other vendor", "length", "presence", "one octet", "address"),

@@ -290,12 +290,12 @@ NONE = certificates.Certificates(Path("none"))
         ("slurm: {cores: 1, memory: [1GB]}", "slurm.memory: allowed: one value"),
         (
             "local: {cores: 1, memory: 1GB, scheduler-options: {protocol: tcp}}",
-            "local.scheduler-options.protocol: is airtcp's",
+            "local.scheduler-options.protocol: not allowed: airtcp sets it",
         ),
         *(
             (
                 f"local: {{cores: 1, memory: 1GB, scheduler-options: {{{first}: 1, {second}: 1}}}}",
-                f"local.scheduler-options.{first}: is airtcp's",
+                f"local.scheduler-options.{first}: not allowed: airtcp sets it",
             )
             for first, second in permutations(("protocol", "jupyter", "security"), 2)
         ),

@@ -370,11 +370,11 @@ def test_documents_of_older_versions_are_upgraded_step_by_step() -> None:
         ("{}", "results.json is not a document of airtcp: it has no schema"),
         ("[]", "it has no schema"),
         ('{"schema": 4}', "results.json is of schema 4, .* this one reads schemas 1 to 3$"),
-        ('{"schema": 1, "published": [{}]}', "is not a whole document of schema 1"),
-        ('{"schema": 1, "figures": [{"x": ["a"]}]}', "is not a whole document of schema 1"),
-        ('{"schema": 1, "runs": 5}', "is not a whole document .*again"),
-        ('{"schema": 1, "runs": null}', "is not a whole document .*again"),
-        ('{"schema": 1, "runs": []}', "is not a whole document .experiment: Field required.*again"),
+        ('{"schema": 1, "published": [{}]}', "is not a complete document of schema 1"),
+        ('{"schema": 1, "figures": [{"x": ["a"]}]}', "is not a complete document of schema 1"),
+        ('{"schema": 1, "runs": 5}', "is not a complete document .*again"),
+        ('{"schema": 1, "runs": null}', "is not a complete document .*again"),
+        ('{"schema": 1, "runs": []}', "not a complete document .experiment: Field required.*again"),
     ],
 )
 def test_a_directory_without_results_is_bad_input(

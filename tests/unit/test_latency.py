@@ -81,7 +81,7 @@ def test_requests_without_an_answer_are_kept(tmp_path: Path) -> None:
         (None, "No such file"),
         ("", "no header of udpecho"),
         ("sent_ns,rtt_ns\n", "no request"),
-        ("sent_ns,rtt_ns\n1,2\n3", ":3: not a row of udpecho, or cut short"),
+        ("sent_ns,rtt_ns\n1,2\n3", ":3: not a row of udpecho, or truncated"),
         ("sent_ns,rtt_ns\n1,2\n3,x\n", ":3: not a row of udpecho"),
         ("sent_ns,rtt_ns\n1,2\n,\n", ":3: not a row of udpecho"),
     ],

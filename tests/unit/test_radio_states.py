@@ -168,6 +168,6 @@ def test_stations_that_scan_have_no_states(measured: Measured) -> None:
 
 @pytest.mark.parametrize("shares", [(-0.1, 0.5, 0.5), (0.5, 0.4, 0.2)])
 def test_power_needs_shares_of_one_time(shares: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="not shares of one time"):
+    with pytest.raises(ValueError, match="not shares of the same period"):
         radio_energy.mean_power_w(*shares)
     assert radio_energy.mean_power_w(0, 0, 1) == pytest.approx(0.099)

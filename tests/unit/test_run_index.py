@@ -64,7 +64,7 @@ def flip_at_the_same_time(path: Path) -> None:
 
 CHANGES: dict[str, Callable[[Path], object]] = {
     "a bit, with the old mtime": flip_at_the_same_time,
-    "cut short": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-1]),
     "deleted": Path.unlink,
     "renamed": lambda path: path.rename(path.with_name("other")),
     "replaced": lambda path: (path.rename(path.with_name("x")), path.with_name("x").rename(path)),

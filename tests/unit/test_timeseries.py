@@ -102,10 +102,10 @@ def test_connections_from_one_port_differ_in_the_port_of_the_server(tmp_path: Pa
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",cwnd,", ",window,", "cut short: .*'cwnd'"),
+        (",cwnd,", ",window,", "truncated: .*'cwnd'"),
         (f"10.0.0.1:{DATA_PORT}", "10.0.0.1:9", f"no sample of the data connection.*{DATA_PORT}"),
-        (",sample,", ",sample\n", r"tcp-server\.csv: not a file of tcpwatch, or cut short"),
-        (",1,10,", ",1,ten,", "not a file of tcpwatch, or cut short: .*'ten'"),
+        (",sample,", ",sample\n", r"tcp-server\.csv: not a file of tcpwatch, or truncated"),
+        (",1,10,", ",1,ten,", "not a file of tcpwatch, or truncated: .*'ten'"),
     ],
 )
 def test_damaged_samples_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -279,7 +279,7 @@ report SWEEP --index --published | --published: not allowed with argument --inde
 report SWEEP --index --figures | --index: no other option is allowed with it, only DIR
 report SWEEP --index | SWEEP
 report SWEEP --published | SWEEP: no directory in it has the results.json
-report cut-json | results.json is not JSON, or cut short
+report cut-json | results.json is not JSON, or truncated
 report not-json | results.json is not JSON
 report no-schema | results.json is not a document of airtcp: it has no schema
 report newer | results.json is of schema 99

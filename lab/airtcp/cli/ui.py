@@ -43,6 +43,6 @@ def _ui(options: argparse.Namespace) -> int:
 
     with Server(options.directory, options.port) as server:
         print(server.url, flush=True)
-        say("Ctrl-C ends it")
+        say("press Ctrl-C to stop")
         server.serve_forever()
     return 0

@@ -211,7 +211,7 @@ def _frame(path: Path, number: int, packet: Packet) -> _Frame:
     try:
         return _parse(packet)
     except (struct.error, IndexError):
-        raise AirtcpError(f"{path}: frame {number} is cut short") from None
+        raise AirtcpError(f"{path}: frame {number} is truncated") from None
     except ValueError as error:
         raise AirtcpError(f"{path}: frame {number} {error}") from None
 
@@ -224,7 +224,7 @@ def _parse(packet: Packet) -> _Frame:
     data = packet.data
     version, length = struct.unpack_from("<BxH", data)
     if version != 0 or length > len(data):
-        raise ValueError("has no whole radiotap header")
+        raise ValueError("has no complete radiotap header")
     at = radiotap.offsets(data)
     if radiotap.TLVS in at:
         at = {**at, **_tlvs(data[:length], at[radiotap.TLVS])}
@@ -272,7 +272,7 @@ def _airsim(data: bytes, vendor: int, length: int, *, is_tlv: bool) -> tuple[int
     if not is_tlv and vendor < length:
         (size,) = struct.unpack_from("<H", data, vendor + 4)
     if data[vendor : vendor + 4] != _VENDOR_HEAD or size < fields.size:
-        raise ValueError("has no field of airsim's; run again to capture with this kernel")
+        raise ValueError("has no airsim field; run again to capture with this kernel")
     return fields.unpack_from(data, vendor + begin)
 
 

@@ -54,7 +54,7 @@ def read_exchanges(path: Path) -> Exchanges:
         except ValueError:
             row = []
         if len(row) != len(header.split(",")):
-            raise AirtcpError(f"{path}:{number}: not a row of exchange, or cut short")
+            raise AirtcpError(f"{path}:{number}: not a row of exchange, or truncated")
         rows.append(row)
     if not rows:
         raise AirtcpError(f"{path}: contains no exchange")

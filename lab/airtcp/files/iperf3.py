@@ -63,7 +63,7 @@ def read_iperf3(path: Path) -> Iperf3:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise AirtcpError(f"{path}:{error.lineno}: not JSON, or cut short") from None
+        raise AirtcpError(f"{path}:{error.lineno}: not JSON, or truncated") from None
     if not isinstance(document, dict):
         raise AirtcpError(f"{path}: not an iperf3 document")
     if "error" in document:

@@ -90,7 +90,7 @@ def read_udp_ping(path: Path) -> Latency:
             sent_ns, rtt_ns = line.split(",")
             rows.append((int(sent_ns), int(rtt_ns) / 1e6 if rtt_ns else numpy.nan))
         except ValueError:
-            raise AirtcpError(f"{path}:{number}: not a row of udpecho, or cut short") from None
+            raise AirtcpError(f"{path}:{number}: not a row of udpecho, or truncated") from None
     if not rows:
         raise AirtcpError(f"{path}: contains no request")
     sent_s = numpy.array([(sent_ns - rows[0][0]) / 1e9 for sent_ns, _ in rows])

@@ -141,7 +141,7 @@ def _connections(path: Path, text: str) -> TcpConnections:
                     _port(end)
         except (IndexError, ValueError):
             raise AirtcpError(
-                f"{path}:{reader.line_num}: not a row of tcpwatch, or cut short"
+                f"{path}:{reader.line_num}: not a row of tcpwatch, or truncated"
             ) from None
         if event == "close":
             closed.setdefault((local, remote), []).append(values)
@@ -234,7 +234,7 @@ def _sampled(path: Path, names: Sequence[str]) -> Mapping[tuple[str, str], Sampl
                 ),
             )
     except (pyarrow.ArrowInvalid, pyarrow.ArrowKeyError) as error:
-        raise AirtcpError(f"{path}: not a file of tcpwatch, or cut short: {error}") from None
+        raise AirtcpError(f"{path}: not a file of tcpwatch, or truncated: {error}") from None
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from None
     event, local, remote = (table[name].combine_chunks() for name in _TEXTS)

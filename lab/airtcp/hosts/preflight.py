@@ -54,7 +54,7 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
     entry = remote.entry
     end = isinstance(entry, EndEntry)
     tools = [*(_TOOLS_OF_ENDS if end else ()), *(("tcpdump",) if end and captures else ())]
-    found = _sections(remote.do(("facts", entry.interface or "", *_TOOLS_OF_ALL, *tools)))
+    found = _sections(remote.call(("facts", entry.interface or "", *_TOOLS_OF_ALL, *tools)))
     if missing := [tool for tool in found["missing"].split() if tool != "iw" or "radio" in found]:
         raise AirtcpError(f"{remote}: missing: {' '.join(missing)}; install them there")
     if entry.interface:
@@ -70,9 +70,9 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
     modules = _modules(needs, found)
     as_root: list[tuple[object, ...]] = [("modprobe", module) for module in modules]
     as_root += [_capture(remote)] if captures and end else []
-    remote.do(*(("rights", "root", *command) for command in as_root))
+    remote.call(*(("rights", "root", *command) for command in as_root))
     if modules:
-        found |= _sections(remote.do(("load", *modules)))
+        found |= _sections(remote.call(("load", *modules)))
     return Facts(
         str(remote),
         found["kernel"],
@@ -108,7 +108,7 @@ def _check_interface(remote: Remote, found: Mapping[str, str]) -> None:
     devices = found["devices"].split()
     if entry.interface not in devices:
         raise InputError(
-            f"{remote}: interface {entry.interface}: there is none; allowed: {' '.join(devices)}"
+            f"{remote}: interface {entry.interface}: does not exist; allowed: {' '.join(devices)}"
         )
     if not isinstance(entry, EndEntry):
         if "radio" not in found:

@@ -103,7 +103,7 @@ def attach(name: str, cgroup: Path) -> None:
     """Use a policy for the connections of a cgroup that are established from now on."""
     wanted = registered_name(name)
     if _attached(wanted, cgroup):
-        raise AirtcpError(f"{wanted} is already that of {cgroup}")
+        raise AirtcpError(f"{cgroup} already has the policy {wanted}")
     _mount_bpffs()
     # The attached program stays loaded without the pin.
     pin = _PINNED / f"airtcp_{os.getpid()}"
@@ -123,7 +123,7 @@ def detach(name: str, cgroup: Path) -> None:
     require_cgroup(cgroup)
     programs_attached = _attached(wanted, cgroup)
     if not programs_attached:
-        raise AirtcpError(f"{wanted} is not that of {cgroup}")
+        raise AirtcpError(f"{cgroup} does not have the policy {wanted}")
     for number in programs_attached:
         _bpftool("cgroup", "detach", str(cgroup), "sock_ops", "id", str(number))
 

@@ -275,7 +275,7 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
     for part in _OVERLAY_PARTS:
         for file in whole_files(overlay, part):
             if file not in line_of:
-                raise InputError(f"{series}: {file} is on no line")
+                raise InputError(f"{series}: {file} is not listed")
     return steps
 
 

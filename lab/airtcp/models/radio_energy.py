@@ -18,7 +18,7 @@ def mean_power_w(transmitting: float, receiving: float, dozing: float) -> float:
     """
     idle = 1 - transmitting - receiving - dozing
     if min(transmitting, receiving, dozing) < 0 or idle < -1e-9:
-        raise ValueError(f"{transmitting}, {receiving}, {dozing}: not shares of one time")
+        raise ValueError(f"{transmitting}, {receiving}, {dozing}: not shares of the same period")
     return (
         TRANSMITTING_W * transmitting
         + RECEIVING_W * receiving

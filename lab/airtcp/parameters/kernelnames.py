@@ -32,7 +32,7 @@ def _reader(parameter: str, what: str) -> Callable[[object, ValidationInfo], str
         name = str(value)
         if allowed := (info.context or ANY).get(parameter):
             if name not in allowed:
-                raise ValueError(not_allowed(name, allowed, "and what --policy brings"))
+                raise ValueError(not_allowed(name, allowed, "and those that --policy adds"))
         elif not re.fullmatch(PATTERN, name):
             raise ValueError(
                 f"{name!r} is not the name of {what}; allowed: up to 15 of a-z 0-9 - _"

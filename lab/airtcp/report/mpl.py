@@ -251,7 +251,7 @@ def _area(axes: Axes) -> Area:
 @singledispatch
 def _draw(mark: Mark, axes: Axes) -> None:
     """Draw a mark."""
-    raise NotImplementedError(f"no drawing of {type(mark).__name__}")
+    raise NotImplementedError(f"cannot draw a {type(mark).__name__}")
 
 
 @_draw.register

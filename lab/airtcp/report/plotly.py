@@ -162,7 +162,7 @@ def _placed(mark: Mark, panel: Panel, ref: str) -> list[Trace]:
 
 @singledispatch
 def _traces(mark: Mark) -> list[Trace]:
-    raise NotImplementedError(f"Plotly shows no {type(mark).__name__}")
+    raise NotImplementedError(f"Plotly cannot show a {type(mark).__name__}")
 
 
 @_traces.register

@@ -44,7 +44,7 @@ class Part:
 @singledispatch
 def draw(mark: Mark, frame: Frame, pen: Pen) -> Iterator[Part]:
     """Draw a mark. Raises NotImplementedError for marks of an unknown kind."""
-    raise NotImplementedError(f"no drawing of {type(mark).__name__}")
+    raise NotImplementedError(f"cannot draw a {type(mark).__name__}")
 
 
 @draw.register

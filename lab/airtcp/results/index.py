@@ -125,7 +125,7 @@ class Index:
             lines = [f"{identity}\t{a}\t{b}" for identity, (a, b) in self._entries.items()]
             atomicfile.write(path, "\n".join([_HEAD, *lines, ""]).encode())
         file = path.open("a")
-        file.write("\n")  # the last line may be cut short
+        file.write("\n")  # the last line may be truncated
         return file
 
     def close(self) -> None:

@@ -58,14 +58,14 @@ class Form(Generic[T]):
         try:
             document = json.loads(content)
         except (RecursionError, ValueError):  # thousands of brackets
-            raise ValueError("is not JSON, or cut short") from None
+            raise ValueError("is not JSON, or truncated") from None
         document = self.upgraded(document, sealed=bool(seal))
         try:
             return self.model.model_validate(document)
         except ValidationError as error:
             first = error.errors()[0]
             at = ".".join(map(str, first["loc"]))
-            raise ValueError(f"is not a whole document ({at}: {first['msg']})") from None
+            raise ValueError(f"is not a complete document ({at}: {first['msg']})") from None
 
     def upgraded(self, document: object, *, sealed: bool = True) -> JsonObject:
         """The document in the current version. Raises ValueError."""
@@ -83,7 +83,7 @@ class Form(Generic[T]):
             try:
                 document = self.upgrades[step](document) | {"schema": step + 1}
             except (AttributeError, KeyError, TypeError):
-                raise ValueError(f"is not a whole document of schema {step}") from None
+                raise ValueError(f"is not a complete document of schema {step}") from None
         return document
 
 

@@ -174,7 +174,7 @@ def read(out_dir: Path) -> pyarrow.Table:
 
 def _damaged(path: Path) -> InputError:
     return InputError(
-        f"{path}: not Parquet, cut short or damaged; repeat its `run` to write it again"
+        f"{path}: not Parquet, truncated or damaged; repeat its `run` to write it again"
     )
 
 

@@ -250,7 +250,7 @@ def read_csv(path: Path) -> Recorded:
         count = list(values[:, 0]).count(values[0, 0])
         by_flow = values.reshape(-1, count, 1 + len(names))
     except (ValueError, IndexError):
-        raise AirtcpError(f"{path}: not series.csv of a run, or cut short") from None
+        raise AirtcpError(f"{path}: not series.csv of a run, or truncated") from None
     flows = [dict(zip(names, by_flow[:, flow, 1:].T, strict=True)) for flow in range(count)]
     return Recorded(by_flow[:, 0, 0], flows)
 

@@ -86,7 +86,10 @@ def submitted(path: Path, processes: int | None, known: Certificates) -> Iterato
         )
     options = section.pop("scheduler-options", None) or {}
     if ours := [key for key in options if key in _OURS]:
-        raise InputError(f"{path}: {name}.scheduler-options.{ours[0]}: is airtcp's, which encrypts")
+        raise InputError(
+            f"{path}: {name}.scheduler-options.{ours[0]}: not allowed: airtcp sets it, to "
+            "encrypt connections"
+        )
     options |= {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     settings = {f"jobqueue.{name}.{key}": value for key, value in (defaults | section).items()}
     settings |= {"distributed.scheduler.http.routes": []}
