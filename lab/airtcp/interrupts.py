@@ -18,7 +18,7 @@ CODE = 130
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _wanted = False
-_held = 0
+_deferred = 0
 
 
 def at_start() -> None:
@@ -33,7 +33,7 @@ def at_start() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask - {signal.SIGINT})
 
 
-def note(received: list[int]) -> None:
+def record(received: list[int]) -> None:
     """From now on the first SIGINT or SIGTERM is appended to the list; a second exits at once."""
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -52,12 +52,12 @@ def install() -> None:
 
 
 def install_in_child() -> None:
-    """Handle only SIGTERM in a forked process, even if it was forked inside held().
+    """Handle only SIGTERM in a forked process, even if it was forked inside deferred().
 
     Raises KeyboardInterrupt if a signal has arrived since the fork.
     """
-    global _held
-    _held = 0
+    global _deferred
+    _deferred = 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -89,7 +89,7 @@ def at_end() -> None:
     _handle(_end_at_once)
 
 
-def came() -> bool:
+def arrived() -> bool:
     """Whether a signal has arrived, even if a library has replaced its KeyboardInterrupt."""
     return _wanted
 
@@ -101,16 +101,16 @@ def check() -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def deferred() -> Iterator[None]:
     """Complete the block before a signal raises KeyboardInterrupt."""
-    global _held
+    global _deferred
     before = _wanted
-    _held += 1
+    _deferred += 1
     try:
         yield
     finally:
-        _held -= 1
-    if not before and not _held:
+        _deferred -= 1
+    if not before and not _deferred:
         check()
 
 
@@ -136,7 +136,7 @@ def _handle(
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     global _wanted
     first, _wanted = not _wanted, True
-    if first and not _held:
+    if first and not _deferred:
         raise KeyboardInterrupt
 
 

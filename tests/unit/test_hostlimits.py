@@ -19,12 +19,12 @@ from airtcp.errors import CrowdedError
 )
 def test_bus_error_means_that_the_host_lacks_memory(failure: str) -> None:
     with pytest.raises(CrowdedError, match="does not have enough memory for the guest: "):
-        hostlimits.blame(failure, 1, b"", hostlimits.oom_kills())
+        hostlimits.raise_if_host_failed(failure, 1, b"", hostlimits.oom_kills())
 
 
 def test_another_failure_is_not_blamed_on_the_host() -> None:
     failure = "ip link add (exit code 13); the console's last line is: [135.7] exit code 1"
-    hostlimits.blame(failure, 1, b"", hostlimits.oom_kills())
+    hostlimits.raise_if_host_failed(failure, 1, b"", hostlimits.oom_kills())
 
 
 GROUPS = {

@@ -325,7 +325,7 @@ def test_rights_for_all_settings_of_a_sweep_are_asked_for_once(
         asked[remote.role] = [" ".join(map(str, call)) for call in calls]
         return ""
 
-    monkeypatch.setattr(Remote, "do", do)
+    monkeypatch.setattr(Remote, "call", do)
     lab = HostsLab(hosts(tmp_path), False, {}, print)
     radio = replace(facts(), radio={})
     lab.facts = {"server": facts(), "station": radio, "ap": radio}
@@ -427,5 +427,5 @@ def test_directories_for_connections_are_private(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)
     (tmp_path / "open").chmod(0o710)
     for name in ("link", "open"):
-        with pytest.raises(StopError, match=f"{name}: not a directory of this user alone"):
+        with pytest.raises(StopError, match=f"{name}: not a directory that only this user"):
             ssh.private_directory(tmp_path / name)

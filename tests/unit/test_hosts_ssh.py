@@ -102,7 +102,7 @@ def remote_of(tmp_path: Path) -> Remote:
 def remote(there: Path, tmp_path: Path) -> Iterator[Remote]:
     made = remote_of(tmp_path)
     yield made
-    made.leave()
+    made.uninstall()
     assert list((tmp_path / "host").iterdir()) == []
 
 
@@ -139,9 +139,9 @@ def test_clock_that_was_set_meanwhile(there: Path, remote: Remote) -> None:
 def test_a_clock_that_does_not_answer_is_an_error(remote: Remote) -> None:
     """It is not one that agrees exactly with that of this machine."""
     remote.install(pytest.fail)
-    assert remote._pulse
-    os.killpg(remote._pulse._process.pid, signal.SIGKILL)
-    remote._pulse._process.wait()
+    assert remote._heartbeat
+    os.killpg(remote._heartbeat._process.pid, signal.SIGKILL)
+    remote._heartbeat._process.wait()
     with pytest.raises(LostError, match=r"^ap \(host\): the connection was lost$"):
         remote.clock()
 
@@ -149,9 +149,9 @@ def test_a_clock_that_does_not_answer_is_an_error(remote: Remote) -> None:
 def test_files_that_are_being_written_are_fetched(remote: Remote) -> None:
     """After a run has failed, so that its error is reported, and not that of tar."""
     remote.install(pytest.fail)
-    remote.do(("start", "noise", "server.pcap", "sh", "-c", "while :; do echo; done"))
+    remote.call(("start", "noise", "server.pcap", "sh", "-c", "while :; do echo; done"))
     packed = [remote.fetch() for _ in range(5)]
-    assert remote.do(("end_jobs",)) == ""
+    assert remote.call(("end_jobs",)) == ""
     for each in packed:
         with tarfile.open(fileobj=io.BytesIO(each)) as archive:
             assert "./server.pcap" in archive.getnames()
@@ -160,7 +160,7 @@ def test_files_that_are_being_written_are_fetched(remote: Remote) -> None:
 def test_each_run_reads_the_clocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     empty, seen = io.BytesIO(), []
     tarfile.open(fileobj=empty, mode="w").close()
-    for name, answer in (("do", ""), ("clock", (7.0, 0.001)), ("fetch", empty.getvalue())):
+    for name, answer in (("call", ""), ("clock", (7.0, 0.001)), ("fetch", empty.getvalue())):
         monkeypatch.setattr(Remote, name, lambda *_, answer=answer, **__: answer)
     monkeypatch.setattr(ss, "convert", lambda *_, ahead_ns, **__: seen.append(ahead_ns))
     monkeypatch.setattr(lab, "nstat", lambda *_: None)
@@ -188,7 +188,7 @@ def test_programs_of_an_access_point_are_checked(
 
     remote.install(pytest.fail)
     with monkeypatch.context() as patched:
-        patched.setattr(remote, "do", do)
+        patched.setattr(remote, "call", do)
         if not missing:
             assert preflight.check(remote, captures=False, needs=preflight.Needs()).radio is None
             return
@@ -216,7 +216,7 @@ def test_modules_that_are_needed_are_loaded(
     remote.install(pytest.fail)
     needs = preflight.Needs(frozenset({"aad", "tack"}), frozenset({"bbr", "cubic"}))
     with monkeypatch.context() as patched:
-        patched.setattr(remote, "do", do)
+        patched.setattr(remote, "call", do)
         facts = preflight.check(remote, captures=False, needs=needs)
     assert loaded == (["tcp-ackpol-tack"] if policies else []) + ["tcp_bbr"]
     assert facts.policies == (("default", "aad", "tack") if policies else ())
@@ -243,7 +243,7 @@ def test_beats_while_everything_is_removed(there: Path, tmp_path: Path, remote: 
     flags = [tmp_path / "first", tmp_path / "second"]
     fails = RM.format(flags=" ".join(map(str, flags)), rm=shutil.which("rm"))
     write_program(there / "rm", fails)
-    remote.leave()
+    remote.uninstall()
     assert all(flag.exists() for flag in flags)
 
 
@@ -252,7 +252,7 @@ def abandon(remote: Remote, undo: str) -> Path:
     remote.install(pytest.fail)
     [directory] = Path(remote._inventory.directory).iterdir()
     copied = shutil.copytree(directory, directory.parent.parent / "copied")
-    remote.leave()
+    remote.uninstall()
     shutil.copytree(copied, directory)
     (directory / "undo").write_text(undo)
     (directory / "guard").write_text("99999999\n")  # no process has this number
@@ -292,7 +292,7 @@ def test_only_one_of_two_takes_over_what_a_killed_airtcp_left(
     def use(other: Remote) -> None:
         other.install(said.append)
         time.sleep(1)
-        other.leave()
+        other.uninstall()
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(use, others))
@@ -313,9 +313,9 @@ def test_a_second_airtcp_waits_even_while_the_first_one_prepares_the_host(
         while not said:
             assert not waiting.done(), waiting.result()
             time.sleep(0.01)
-        remote.leave()
+        remote.uninstall()
         waiting.result()
-    second.leave()
+    second.uninstall()
     assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
 
 
@@ -331,12 +331,12 @@ def test_a_second_airtcp_waits_while_the_first_one_removes_its_files(
     write_program(there / "rm", removes)
     second, said = remote_of(tmp_path), list[str]()
     with ThreadPoolExecutor(1) as threads:
-        left = threads.submit(remote.leave)
+        left = threads.submit(remote.uninstall)
         wait_until((tmp_path / "slow").exists)
         second.install(said.append)
         left.result()
-    assert second.do(("echo", "here")) == "here\n"
-    second.leave()
+    assert second.call(("echo", "here")) == "here\n"
+    second.uninstall()
     assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Repeated signals raise one KeyboardInterrupt, and none while it is held."""
+"""Repeated signals raise one KeyboardInterrupt, and none while signals are deferred."""
 
 import os
 import shutil
@@ -51,20 +51,20 @@ def test_only_the_first_signal_raises(number: signal.Signals) -> None:
     assert cleaned
 
 
-def test_a_held_block_runs_to_its_end() -> None:
+def test_a_deferred_block_runs_to_its_end() -> None:
     written = []
-    with pytest.raises(KeyboardInterrupt), interrupts.held():
-        with interrupts.held():
+    with pytest.raises(KeyboardInterrupt), interrupts.deferred():
+        with interrupts.deferred():
             interrupt()
         interrupt()
         written.append("file")
     assert written == ["file"]
 
 
-def test_a_held_block_after_an_interrupt_does_not_raise() -> None:
+def test_a_deferred_block_after_an_interrupt_does_not_raise() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupt()
-    with interrupts.held():
+    with interrupts.deferred():
         interrupt()
 
 

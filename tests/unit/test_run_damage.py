@@ -90,11 +90,11 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "without metrics": (
         lambda run: edit(run, metrics=None),
-        "result.json is not a whole document (metrics: Field required)",
+        "result.json is not a complete document (metrics: Field required)",
     ),
     "other artifacts": (
         lambda run: edit(run, artifacts={"ping.txt": {}}),
-        "result.json is not a whole document (artifacts.ping.txt.path: Field required)",
+        "result.json is not a complete document (artifacts.ping.txt.path: Field required)",
     ),
 }
 
@@ -309,8 +309,8 @@ def test_a_directory_has_runs_of_only_one_experiment(tmp_path: Path, lost: list[
     assert lines == [f"1 of 1 runs are in {tmp_path} already"]
 
 
-def test_a_directory_may_not_be_in_that_of_a_run(tmp_path: Path) -> None:
-    """The run is removed with it when it is repeated."""
+def test_a_sweep_may_not_be_in_the_directory_of_a_run(tmp_path: Path) -> None:
+    """Repeating the run would delete the sweep."""
     lines: list[str] = []
     measured("first", tmp_path, lines)
     before = files(tmp_path)
@@ -318,8 +318,8 @@ def test_a_directory_may_not_be_in_that_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         measured("second", run_dir / "more", lines)
     assert str(error.value) == (
-        f"{run_dir / 'more'} is among the runs of {tmp_path}, which remove it when they are "
-        "repeated: give --out another directory"
+        f"{run_dir / 'more'} is in the directory of a run of {tmp_path}, which is deleted when "
+        "that run is repeated: give --out another directory"
     )
     assert files(tmp_path) == before
     measured("second", tmp_path / "more", lines)

@@ -110,7 +110,7 @@ def _left(group: Path, limit: str, usage: str, prefix: str) -> int:
     return max(0, int((group / limit).read_text()) - used)
 
 
-def blame(failure: str, code: int, console: bytes, kills_before: int) -> None:
+def raise_if_host_failed(failure: str, code: int, console: bytes, kills_before: int) -> None:
     """Raise StopError or CrowdedError if the host caused the failure of a guest.
 
     failure: the reason of its GuestResult; code: its return code; console: the beginning of its

@@ -91,7 +91,7 @@ def boot(
     if result.status != "ok":
         begun = result.exit_code is not None
         first = b"" if begun else console.beginning(result.console)
-        hostlimits.blame(result.reason, result.code, first, kills)
+        hostlimits.raise_if_host_failed(result.reason, result.code, first, kills)
     return result
 
 
@@ -198,14 +198,14 @@ def _scratch(run_dir: Path, tools: GuestTools, root: Path, memory_mb: int) -> It
     where = memory_dir(memory_mb)
     scratch = None
     try:
-        with interrupts.held():  # an interrupt must not leave the directory behind
+        with interrupts.deferred():  # an interrupt must not leave the directory behind
             scratch = _make_scratch(where)
         (scratch / "run").symlink_to(run_dir.resolve())
         (scratch / "tools").symlink_to(tools.directory.resolve())
         (scratch / "root").symlink_to(root.resolve())
         yield scratch
     finally:
-        with interrupts.held():
+        with interrupts.deferred():
             if scratch:
                 shutil.rmtree(scratch, ignore_errors=True)
 

@@ -72,7 +72,7 @@ def _main(arguments: Sequence[str]) -> int:
         return 1
     except Exception as error:
         # Libraries such as Pydantic turn the KeyboardInterrupt of Ctrl-C into their own exceptions.
-        if interrupts.came():
+        if interrupts.arrived():
             return _interrupted()
         if str(error) == "can't start new thread":  # a RuntimeError of Python
             say(f"airtcp: {error}: too little memory, or too many processes (ulimit -u)")

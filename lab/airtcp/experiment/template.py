@@ -40,7 +40,7 @@ def write(name_or_path: str) -> list[Path]:
         )
     try:
         text = _text(name, path)
-        with interrupts.held(), path.open("x", encoding="utf-8") as file:
+        with interrupts.deferred(), path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         raise InputError(f"{path}: already exists; not overwritten") from None

@@ -59,7 +59,7 @@ class HostsLab:
         try:
             found = self._each(self._prepared)
         except BaseException:
-            self._leave()
+            self._uninstall()
             raise
         self.facts = {
             remote.role: facts for remote, facts in zip(self._remotes, found, strict=True)
@@ -83,7 +83,7 @@ class HostsLab:
                 for call in settings.of_host(remote.role, facts, self._inventory, testbed)
             ]
             asked = [("rights", *call) for call in dict.fromkeys(calls)]
-            remote.do(*asked, timeout_s=60 + len(asked))
+            remote.call(*asked, timeout_s=60 + len(asked))
 
         self._each(require)
 
@@ -93,17 +93,17 @@ class HostsLab:
             return list(threads.map(call, self._remotes))
 
     def __exit__(self, *_: object) -> None:
-        self._leave()
+        self._uninstall()
 
-    def _leave(self) -> None:
-        def leave(remote: Remote) -> None:
+    def _uninstall(self) -> None:
+        def uninstall(remote: Remote) -> None:
             try:
-                remote.leave()
+                remote.uninstall()
             except AirtcpError as error:
                 self._say(f"airtcp: {error}; {self._restored_later()}")
 
-        with interrupts.held():
-            self._each(leave)
+        with interrupts.deferred():
+            self._each(uninstall)
 
     def _restored_later(self) -> str:
         limit_s = self._inventory.dead_man_s
@@ -138,15 +138,15 @@ class HostsLab:
         deadline = time.monotonic() + self._inventory.dead_man_s
         while time.monotonic() < deadline:
             try:
-                boot = remote.now_boot()
+                boot = remote.current_boot_id()
             except LostError:
                 time.sleep(1)
                 continue
             if boot == remote.boot:
                 return StopError(f"{error} during a run")
-            remote.forget()
+            remote.mark_lost()
             return StopError(f"{remote}: was rebooted during a run, which restored its settings")
-        remote.forget()
+        remote.mark_lost()
         return StopError(f"{error} during a run; {self._restored_later()}")
 
     def _restore(self) -> None:
@@ -155,12 +155,12 @@ class HostsLab:
         def restore(remote: Remote) -> str:
             try:
                 if remote.installed:
-                    remote.do(("restore",))
+                    remote.call(("restore",))
             except AirtcpError as error:
                 return str(error)
             return ""
 
-        with interrupts.held():
+        with interrupts.deferred():
             failures = self._each(restore)
         if any(failures):
             raise StopError("; ".join(filter(None, failures)))
@@ -178,14 +178,14 @@ class HostsLab:
         self._each(lambda remote: self._prepare(remote, testbed))
         for role in dict.fromkeys(flow.receiver for flow in flows):
             received = [flow for flow in flows if flow.receiver == role]
-            self._at(role).do(
+            self._at(role).call(
                 *(_start("server", flow, server(flow)) for flow in received),
                 *(("listening", flow.port) for flow in received),
             )
         time.sleep(LEAD_S)
-        self._each(lambda remote: remote.do(*self._capture(testbed, remote)))
+        self._each(lambda remote: remote.call(*self._capture(testbed, remote)))
         if pings := [self._ping(testbed, probe) for probe in testbed.probes]:
-            self._at("station").do(*pings)
+            self._at("station").call(*pings)
         time.sleep(parameters.baseline_s)
         self._transfer(flows, round(parameters.duration_s) + _SETUP_S)
         limit_s = round(2 * parameters.baseline_s) + _SETUP_S
@@ -193,7 +193,7 @@ class HostsLab:
             jobs = [_name("server", flow) for flow in flows if flow.receiver == remote.role]
             jobs += ["ping"] * (remote.role == "station" and bool(pings))
             jobs += ["capture"] * self._captured(testbed, remote)
-            remote.do(
+            remote.call(
                 *(("await", name, limit_s) for name in jobs),
                 self._counters(remote, "after"),
                 ("end_jobs",),
@@ -206,7 +206,7 @@ class HostsLab:
         facts = self.facts[remote.role]
         wanted = settings.of_host(remote.role, facts, self._inventory, testbed)
         instruments = self._instruments(testbed, remote)
-        remote.do(("fresh",), *wanted, *instruments, self._counters(remote, "before"))
+        remote.call(("fresh",), *wanted, *instruments, self._counters(remote, "before"))
         ahead_s, error_s = preflight.clock(remote)
         self.facts[remote.role] = replace(facts, clock_ahead_s=ahead_s, clock_error_s=error_s)
 
@@ -225,10 +225,10 @@ class HostsLab:
             if role == senders[-1]:  # in one call
                 awaited.append((self._at(role), [*started, *ends]))
             else:
-                self._at(role).do(*started)
+                self._at(role).call(*started)
                 awaited.insert(0, (self._at(role), ends))
         for remote, calls in reversed(awaited):
-            remote.do(*calls, timeout_s=limit_s + 60)
+            remote.call(*calls, timeout_s=limit_s + 60)
 
     def _real(self, flow: Flow) -> Flow:
         """The flow with the addresses of the hosts."""

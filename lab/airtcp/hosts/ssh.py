@@ -24,9 +24,9 @@ AGENT = Path(__file__).with_name("agent.sh")
 _LOST = 255
 _NO_OTHER_RUN = 3
 _BUSY = 75
-# The answers by which a clock is measured.
+# Number of answers used to measure the offset of a clock.
 _ANSWERS = 5
-# Of sh without a script, because the dead-man timer has removed it.
+# Exit codes of sh when the dead-man timer has removed the script.
 _NO_SCRIPT = (2, 127)
 
 # Prepares the directory. One that remains was left by a killed client, whose timer still runs, or
@@ -91,7 +91,7 @@ install_agent
 
 
 class LostError(StopError):
-    """A host cannot be reached, or does not let us in."""
+    """A host cannot be reached, or refuses the login."""
 
 
 class Remote:
@@ -102,7 +102,7 @@ class Remote:
         self.entry = entry
         self._inventory = inventory
         self._directory = ""
-        self._pulse: _Pulse | None = None
+        self._heartbeat: _Heartbeat | None = None
         self.boot = ""
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class Remote:
                 waiting = True
             time.sleep(1)
         *said, self._directory = self._checked(ended).decode(errors="replace").splitlines() or [""]
-        self._pulse = _Pulse(self._command(f"{self._agent} pulse"), limit_s / 5)
+        self._heartbeat = _Heartbeat(self._command(f"{self._agent} pulse"), limit_s / 5)
         if said:
             raise StopError(
                 f"{self}: its shell prints {said[0]!r}, which would damage the files of runs: let "
@@ -142,7 +142,7 @@ class Remote:
     def installed(self) -> bool:
         return bool(self._directory)
 
-    def do(self, *commands: Sequence[object], timeout_s: float = 60) -> str:
+    def call(self, *commands: Sequence[object], timeout_s: float = 60) -> str:
         """Call functions of agent.sh; returns their output.
 
         Raises LostError without a connection, StopError if no other run would work, and otherwise
@@ -160,35 +160,35 @@ class Remote:
         return self._checked(self._ssh(pack, "", 600))
 
     def clock(self) -> tuple[float, float]:
-        """By how much its clock is ahead of ours now, and the error of that, in seconds.
+        """How far its clock is ahead of ours now, and the uncertainty, in seconds.
 
         Raises LostError without a connection.
         """
-        assert self._pulse
-        if answers := self._pulse.answers():
+        assert self._heartbeat
+        if answers := self._heartbeat.answers():
             error_s, offset_s = min(answers)  # the quickest
             return offset_s, error_s
         raise LostError(f"{self}: the connection was lost")
 
-    def now_boot(self) -> str:
+    def current_boot_id(self) -> str:
         """The boot_id, over a new connection."""
         return (
             self._checked(self._ssh("cat /proc/sys/kernel/random/boot_id", "", 15)).decode().strip()
         )
 
-    def leave(self) -> None:
+    def uninstall(self) -> None:
         """Restore its settings, and remove everything from the host. Raises AirtcpError."""
         if not self._directory:
             return
         try:
             self._checked(self._ssh(f"{self._agent} leave", "", 60))
         finally:
-            self.forget()
+            self.mark_lost()
 
-    def forget(self) -> None:
-        """It is lost, or has restored its settings: do not try to reach it any more."""
-        if self._pulse:
-            self._pulse.end()
+    def mark_lost(self) -> None:
+        """Stop using a host that is lost or has restored its settings."""
+        if self._heartbeat:
+            self._heartbeat.end()
         self._directory = ""
 
     def _command(self, command: str) -> list[str]:
@@ -210,7 +210,7 @@ class Remote:
         self, command: str, script: str, timeout_s: float = 60
     ) -> "subprocess.CompletedProcess[bytes]":
         try:
-            # Ctrl-C is only for us.
+            # A new session, so that Ctrl-C does not reach ssh.
             return subprocess.run(
                 self._command(command),
                 input=script.encode(),
@@ -232,7 +232,7 @@ class Remote:
             why = [line for line in lines if "closed" not in line] or lines
             raise LostError(f"{self}: {why[0] if why else 'the connection was lost'}")
         if ended.returncode in _NO_SCRIPT and self._directory:
-            self.forget()
+            self.mark_lost()
             raise StopError(
                 f"{self}: its dead-man timer has restored its settings, because it was not "
                 f"reached for {self._inventory.dead_man_s:g} s"
@@ -242,7 +242,7 @@ class Remote:
 
 
 def _sockets() -> Path:
-    """The directory for sockets of connections; ssh removes those that it does not need any more.
+    """The directory for sockets of connections; ssh removes a socket with its connection.
 
     Their paths must be short.
     """
@@ -250,21 +250,21 @@ def _sockets() -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """Create a directory of this user alone; StopError if it exists and others can access it."""
+    """Create a directory that only this user can access. Raises StopError if others can."""
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.lstat()
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
-        raise StopError(f"{path}: not a directory of this user alone: remove it")
+        raise StopError(f"{path}: not a directory that only this user can access: remove it")
     return path
 
 
 def _time_of(answer: int) -> tuple[float, float]:
-    """The time in an answer of agent.sh, in ns or whole seconds, and the error of that, in s."""
+    """The time in an answer of agent.sh (in ns or whole seconds), and its uncertainty, in s."""
     return (answer / 1e9, 0) if answer > 10**12 else (answer + 0.5, 0.5)
 
 
-class _Pulse:
-    """Tells a host periodically that we are alive; measures its clock by the answers."""
+class _Heartbeat:
+    """Periodically tells a host that airtcp is alive; its answers give the offset of its clock."""
 
     def __init__(self, command: Sequence[str], interval_s: float) -> None:
         self._interval_s = interval_s
@@ -303,7 +303,7 @@ class _Pulse:
         return halfway_s + rounding_s, there_s - asked_s - halfway_s
 
     def answers(self) -> list[tuple[float, float]]:
-        """The error and the offset of the clock, of a few answers; empty without a connection."""
+        """Several measurements of the clock: (error, offset). Empty without a connection."""
         return list(filter(None, [self._ask() for _ in range(_ANSWERS)]))
 
     def end(self) -> None:

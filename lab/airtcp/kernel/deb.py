@@ -108,7 +108,7 @@ def _collect(output: Path, out: Path) -> list[Path]:
     """Copy the packages to install, without linux-libc-dev, which would replace Debian's."""
     names = [line.split()[0] for line in (output / "debian" / "files").read_text().splitlines()]
     kept = [name for name in names if re.match(r"linux-(?:image|headers)-.*\.deb$", name)]
-    with interrupts.held():
+    with interrupts.deferred():
         packages = [Path(shutil.copy(output.parent / name, out)) for name in sorted(kept)]
         packages.append(metapackage.build(packages[-1], output.parent / "airtcp-kernel"))
     for path in output.parent.glob("linux-*_*"):

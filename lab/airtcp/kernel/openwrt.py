@@ -88,7 +88,7 @@ def write(directory: Path, overlay: Path = OVERLAY) -> list[Path]:
     require_empty(directory)
     made = files(overlay)
     try:
-        with interrupts.held():
+        with interrupts.deferred():
             for name, content in made.items():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
                 (directory / name).write_text(content, encoding="utf-8")

@@ -85,7 +85,7 @@ def write(
             *("--subject-prefix=PATCH net-next", "--numbered", "--no-signature", "--zero-commit"),
             *("--cover-letter", "--cover-from-description=subject", "base"),
         )
-        with interrupts.held():
+        with interrupts.deferred():
             directory.mkdir(parents=True, exist_ok=True)
             return [Path(shutil.copy(path, directory)) for path in sorted(patches.iterdir())]
 

@@ -25,7 +25,7 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 
     files = {kind: f"{plot.slug}.{kind}" for kind in _KINDS}
     undated = {"CreationDate": None, "Producer": None, "Creator": "airtcp", "Title": plot.title}
-    with interrupts.held(), mpl.style():
+    with interrupts.deferred(), mpl.style():
         save = mpl.draw(plot.figure).savefig
         save(figures_dir / files["pdf"], metadata=undated)
         save(
@@ -40,7 +40,7 @@ def for_print(plot: Plot, figures_dir: Path) -> dict[str, str]:
 
 def add_plotly(figures_dir: Path) -> None:
     """Copy Plotly into the directory, so that the page works offline."""
-    with interrupts.held():
+    with interrupts.deferred():
         atomicfile.write(figures_dir / "plotly.min.js", _plotly().read_bytes())
 
 

@@ -30,7 +30,7 @@ from airtcp.results.table import aligned
 from airtcp.statistics import paired_ratio, summarize
 from airtcp.steps.workloads import headline_of
 
-with interrupts.held():  # an interrupted import prints a traceback of its own
+with interrupts.deferred():  # an interrupted import prints a traceback of its own
     import duckdb
 
 Form = Literal["table", "csv", "json"]

@@ -156,7 +156,7 @@ def create(directory: Path) -> Certificates:
         )
     require_writable(directory.parent, "--create-certificates")
     make_dir(directory.absolute().parent)
-    with interrupts.held():  # openssl must have ended before its files are removed
+    with interrupts.deferred():  # openssl must have ended before its files are removed
         _create(directory)
     return Certificates(directory.absolute())
 

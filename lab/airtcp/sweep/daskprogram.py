@@ -18,7 +18,7 @@ from airtcp import interrupts
 def run(program: ModuleType, arguments: Sequence[str]) -> NoReturn:
     """Run a module of distributed.cli with these arguments, after interrupts.at_start()."""
     received: list[int] = []
-    interrupts.note(received)
+    interrupts.record(received)
     # The dashboard is off, but Dask logs its address.
     for logger in ("distributed.scheduler", "distributed.worker"):
         logging.getLogger(logger).addFilter(_is_not_of_dashboard)

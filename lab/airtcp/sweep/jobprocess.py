@@ -98,7 +98,7 @@ def main() -> None:
 
 def _forked(given: JobInput) -> tuple[int, bytes]:
     """Execute a run in another process; returns its exit code and the pickled answer."""
-    with interrupts.held():  # Python ignores what is raised while it handles a fork
+    with interrupts.deferred():  # Python ignores what is raised while it handles a fork
         process, receiver = forked(partial(_do, given))
     content = b""
     with receiver, suppress(EOFError, OSError):  # it ended before or during its answer

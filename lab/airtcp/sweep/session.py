@@ -185,7 +185,7 @@ def measure_all(
     ended: dict[int, tuple[Planned, SweepResult]] = {}
 
     def end(number: int, each: Planned, measuring: _Measuring, outcome: Outcome) -> None:
-        with interrupts.held():  # an interrupt must not lose the result that was written
+        with interrupts.deferred():  # an interrupt must not lose the result that was written
             ended[number] = each, _conclude(measuring, outcome)
 
     def batches() -> Iterator[Batch]:
@@ -227,12 +227,12 @@ def _conclude(measuring: _Measuring, outcome: Outcome) -> SweepResult:
 
 
 def _require_outside_runs(out_dir: Path) -> None:
-    """Raise InputError if it is in the directory of a run, which loses it when it is repeated."""
+    """Raise InputError if it is in the directory of a run: repeating the run would delete it."""
     for parent in out_dir.resolve().parents:
         if parent.name == RUNS and (parent.parent / _EXPERIMENT).exists():
             raise InputError(
-                f"{out_dir} is among the runs of {parent.parent}, which remove it when they are "
-                "repeated: give --out another directory"
+                f"{out_dir} is in the directory of a run of {parent.parent}, which is deleted when "
+                "that run is repeated: give --out another directory"
             )
 
 
@@ -303,7 +303,7 @@ def _measuring_with(
     failures = dict(outcome.failures)
     stopped = outcome.stopped
     document = None
-    with interrupts.held():
+    with interrupts.deferred():
         runs, changed = _records([*done, *outcome.recorded], out_dir)
         failures |= changed
         if runs:

@@ -278,7 +278,7 @@ def _events(batches: Iterable[Batch], processes: int, say: Say) -> Generator[Eve
                 if not memory.has_room(waiting[0][0], running):
                     break
                 try:
-                    with interrupts.held():  # an interrupt must not lose the new process
+                    with interrupts.deferred():  # an interrupt must not lose the new process
                         running.append(_start(*waiting[0]))
                 except OSError as error:
                     if not running:
