@@ -89,7 +89,7 @@ def test_only_radios_of_802_11be_need_it(
 def test_a_newer_hostapd_replaces_that_of_the_guest(cache: Path, tmp_path: Path) -> None:
     tools = make_tools(tmp_path / "tools", OLD)
     installed = install_newer(cache)
-    newer = hostapd.with_newer(tools)
+    newer = hostapd.with_eht(tools)
     assert newer.directory.parent == cache / "tools"
     assert atomicfile.damage(newer.directory) is None
     assert (newer.directory / "init").exists()
@@ -97,18 +97,18 @@ def test_a_newer_hostapd_replaces_that_of_the_guest(cache: Path, tmp_path: Path)
     assert list(newer.root.rglob("libc.so.*"))
     assert (tools.root / "bin" / "hostapd").read_bytes() == OLD
     # The same again; another one after an update.
-    hostapd.with_newer.cache_clear()
-    assert hostapd.with_newer(tools) == newer
-    assert hostapd.with_newer(newer, 37) == newer
+    hostapd.with_eht.cache_clear()
+    assert hostapd.with_eht(tools) == newer
+    assert hostapd.with_eht(newer, 37) == newer
     (installed / "hostapd").write_bytes(NEW + b"again")
-    hostapd.with_newer.cache_clear()
-    assert hostapd.with_newer(tools) != newer
+    hostapd.with_eht.cache_clear()
+    assert hostapd.with_eht(tools) != newer
 
 
 def test_a_missing_hostapd_is_one_line(cache: Path, tmp_path: Path) -> None:
     tools = make_tools(tmp_path / "tools", OLD)
     with pytest.raises(AirtcpError) as error:
-        hostapd.with_newer(tools)
+        hostapd.with_eht(tools)
     assert str(error.value) == (
         "standard 802.11be: access points need hostapd 2.11 or newer with CONFIG_IEEE80211BE, "
         "which the installed one is not: `./airtcp setup be` builds it"
@@ -130,7 +130,7 @@ def test_cases_without_802_11be_keep_their_programs(cache: Path, tmp_path: Path)
     install_newer(cache)
     ax, be = runs(tools)
     assert ax.tools == tools
-    assert be.tools == hostapd.with_newer(tools)
+    assert be.tools == hostapd.with_eht(tools)
     assert ax.identity != be.identity
 
 

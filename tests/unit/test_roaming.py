@@ -144,7 +144,7 @@ def test_the_schedule_cannot_choose_the_access_point(tmp_path: Path) -> None:
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GuestTools:
     monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
-    hostapd.with_supplicant.cache_clear()
+    hostapd.with_wpa_supplicant.cache_clear()
     tools = GuestTools(tmp_path / "tools")
     (tools.root / "bin").mkdir(parents=True)
     return tools

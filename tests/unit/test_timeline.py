@@ -337,7 +337,7 @@ def test_the_legend_has_only_types_that_occur(tmp_path: Path) -> None:
 def test_an_idle_period_is_shown(tmp_path: Path) -> None:
     found = medium.read(write_air(tmp_path, [frame(0, 10), frame(99_000, 99_010)]), 20)
     assert not found.transmissions
-    assert found.held == 0
+    assert found.busy == 0
     assert len(timeline.describe(found).panels) == 5
 
 
@@ -355,7 +355,7 @@ def test_only_the_busiest_of_many_radios_are_drawn(tmp_path: Path) -> None:
 def test_the_caption_has_the_share_of_busy_time(tmp_path: Path) -> None:
     found = medium.read(write_air(tmp_path, records()), 0)
     # Beacon 300 us, A-MPDU 4000 us, BlockAck 32 us, collision 200 us, of 50 ms.
-    assert found.held == pytest.approx(4532 / 50_000)
+    assert found.busy == pytest.approx(4532 / 50_000)
     assert timeline.caption(found).endswith(
         "From 0 ms after the capture began, the medium was busy 9% of the time: "
         "3 data PPDUs, those with TCP ACKs included, with 5 MPDUs, 4 of them lost; 1 collision."
@@ -365,7 +365,7 @@ def test_the_caption_has_the_share_of_busy_time(tmp_path: Path) -> None:
 def test_what_is_after_the_end_of_a_capture_is_not_idle(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(0, 1000), frame(90_000, 100_000), frame(110_000, 114_000)])
     found = medium.read(path, 70)
-    assert found.held == pytest.approx(14 / 44)
+    assert found.busy == pytest.approx(14 / 44)
     assert "busy 32% of the 44.0 ms until the capture ends: 2 data PPDUs" in timeline.caption(found)
     rows = rows_of(path, 70)
     ends = [
@@ -376,7 +376,7 @@ def test_what_is_after_the_end_of_a_capture_is_not_idle(tmp_path: Path) -> None:
     ]
     assert ends == [(114, 120, "the capture ends at 114.000 ms")]
     whole = medium.read(path, 64)
-    assert whole.held == 14 / 50
+    assert whole.busy == 14 / 50
     assert "of the time: " in timeline.caption(whole) and "Grey" not in timeline.caption(whole)
 
 

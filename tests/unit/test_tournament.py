@@ -84,8 +84,8 @@ def test_quick_has_every_aspect() -> None:
     assert {condition.aspect for condition in ALL.conditions_of(is_quick=True)} == counted
 
 
-def test_who_needs_an_invitation_competes_only_with_one() -> None:
-    assert {each.name for each in ALL.entrants if each.invited} == {"ackhold"}
+def test_ackhold_competes_only_if_it_is_named() -> None:
+    assert {each.name for each in ALL.entrants if each.opt_in} == {"ackhold"}
     assert "ackhold" not in [each.name for each in ALL.only(None).entrants]
     assert [each.name for each in ALL.only(["ackhold"]).entrants] == ["default", "ackhold"]
 

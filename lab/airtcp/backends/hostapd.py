@@ -50,12 +50,12 @@ def find() -> Path | None:
 def tools_for(tools: GuestTools, testbed: Testbed) -> GuestTools:
     """The guest's programs for this testbed. Raises AirtcpError if one is missing."""
     if testbed.eht_channels:
-        tools = with_newer(tools, next(filter(is_6ghz, testbed.eht_channels), None))
-    return with_supplicant(tools) if testbed.roaming else tools
+        tools = with_eht(tools, next(filter(is_6ghz, testbed.eht_channels), None))
+    return with_wpa_supplicant(tools) if testbed.roaming else tools
 
 
 @functools.cache
-def with_newer(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools:
+def with_eht(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools:
     """The guest's programs with a hostapd that knows 802.11be, in the cache.
 
     channel_6ghz: a channel at 6 GHz, which also needs wpa_supplicant. Remembered, because it reads
@@ -73,11 +73,11 @@ def with_newer(tools: GuestTools, channel_6ghz: int | None = None) -> GuestTools
         )
     if newer is None:
         raise AirtcpError(f"channel {channel_6ghz}: stations need wpa_supplicant: {_REMEDY}")
-    return _with(tools, {f"bin/{path.name}": path for path in sorted(newer.iterdir())})
+    return _with_programs(tools, {f"bin/{path.name}": path for path in sorted(newer.iterdir())})
 
 
 @functools.cache
-def with_supplicant(tools: GuestTools) -> GuestTools:
+def with_wpa_supplicant(tools: GuestTools) -> GuestTools:
     """The guest's programs with wpa_supplicant, in the cache.
 
     Remembered, because it reads all files. Raises AirtcpError if the host has none.
@@ -88,10 +88,10 @@ def with_supplicant(tools: GuestTools) -> GuestTools:
     if program is None:
         needed = programs.install([programs.ROAMING[_SUPPLICANT]])
         raise AirtcpError(f"roam_below: stations need wpa_supplicant; install it with: {needed}")
-    return _with(tools, {f"bin/{_SUPPLICANT}": Path(program)})
+    return _with_programs(tools, {f"bin/{_SUPPLICANT}": Path(program)})
 
 
-def _with(tools: GuestTools, programs_in_root: dict[str, Path]) -> GuestTools:
+def _with_programs(tools: GuestTools, programs_in_root: dict[str, Path]) -> GuestTools:
     """The guest's programs and further ones, with their libraries."""
     found = programs_in_root | guestroot.libraries(programs_in_root)
     facts = "\0".join(f"{name}\0{atomicfile.sha256(path)}" for name, path in sorted(found.items()))

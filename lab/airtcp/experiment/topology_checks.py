@@ -141,10 +141,11 @@ def _nodes(network: Network, parameters: Parameters) -> Iterator[Problem]:
         text = "air is not allowed without a station that has a radio; allowed: server station"
         yield Problem(("parameters", "capture"), text)
     for name in topology.stations:
-        yield from (Problem(at[name], text) for text in _joined(network, name, parameters))
+        found_here = _association_problems(network, name, parameters)
+        yield from (Problem(at[name], text) for text in found_here)
     for name in network.roaming:
         key = (*at[name], "roam_below")
-        yield from (Problem(key, text) for text in _roams(network, name, parameters))
+        yield from (Problem(key, text) for text in _roaming_problems(network, name, parameters))
 
 
 def _positions(network: Network, parameters: Parameters) -> Iterator[Problem]:
@@ -163,7 +164,7 @@ def _positions(network: Network, parameters: Parameters) -> Iterator[Problem]:
                 yield Problem(at, f"is not allowed with {others[0]}; give only one of them")
 
 
-def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
+def _association_problems(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
     """Problems of a station with its access point."""
     station = network.of_node(name, parameters)
     joined = network.topology.stations[name].access_point
@@ -182,8 +183,8 @@ def _joined(network: Network, name: str, parameters: Parameters) -> Iterator[str
         yield "ack_filter multicast: give it to the access point and all of its stations"
 
 
-def _roams(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
-    """Why a station cannot choose its access points."""
+def _roaming_problems(network: Network, name: str, parameters: Parameters) -> Iterator[str]:
+    """Why a station cannot roam."""
     station = network.of_node(name, parameters)
     first, *others = network.access_points_of(name)
     if not others:
@@ -196,7 +197,7 @@ def _roams(network: Network, name: str, parameters: Parameters) -> Iterator[str]
     elif station.rate_control == "fixed":
         yield "needs rate_control minstrel or ideal"
     for other in others:
-        yield from _joins(network, parameters, name, first, other)
+        yield from _joining_problems(network, parameters, name, first, other)
 
 
 def _conflict(
@@ -226,7 +227,7 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
         yield from (Problem((*at, key), text) for key, text in _times(parameters, flow))
-        if flow.sender in hosts and (problem := _traffic(network, parameters, flow, at)):
+        if flow.sender in hosts and (problem := _traffic_problem(network, parameters, flow, at)):
             yield problem
     for number, flow in enumerate(network.flows):
         if flow.name is not None and not _NAME.fullmatch(flow.name):
@@ -269,7 +270,7 @@ def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
         )
 
 
-def _traffic(
+def _traffic_problem(
     network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
 ) -> Problem | None:
     """A problem with the parameters of a flow."""
@@ -293,13 +294,13 @@ def _traffic(
     if given and not settings.lasts:
         text = f"is not allowed with workload {settings.workload}; allowed: workload bulk"
         return Problem((*at, given[0]), text)
-    return _filtered(network, parameters, flow, at)
+    return _missing_router(network, parameters, flow, at)
 
 
-def _filtered(
+def _missing_router(
     network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
 ) -> Problem | None:
-    """A filter of the flow's ACKs at a router that does not exist."""
+    """The problem that the flow's ACKs are to be filtered at a router that does not exist."""
     if network.topology.group(flow.receiver) is None:
         return None
     receiver = network.of_node(flow.receiver, parameters)
@@ -346,7 +347,7 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
             given.add((change.at_s, change.node, key))
         if (joined := change.settings.access_point) is not None:
             left = access_points[change.node]
-            for text in _hands_over(network, parameters, change.node, left, joined):
+            for text in _handover_problems(network, parameters, change.node, left, joined):
                 yield Problem((*at, "set", "access_point"), text)
                 return
             if change.at_s < joined_s.get(change.node, -math.inf) + _HANDOVER_S:
@@ -359,21 +360,21 @@ def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
         now[change.node] = before.override(change.settings.plain())
 
 
-def _hands_over(
+def _handover_problems(
     network: Network, parameters: Parameters, name: str, left: str, joined: str
 ) -> Iterator[str]:
-    """Why a station cannot leave an access point for another one at a given time."""
+    """Why a station cannot change to another access point by a scheduled handover."""
     if name in network.roaming:
         yield f"{name} chooses its access point by roam_below"
-    yield from _joins(network, parameters, name, left, joined)
+    yield from _joining_problems(network, parameters, name, left, joined)
     if joined in network.topology.access_points:
         yield from association.out_of_reach(network, parameters, name, joined)
 
 
-def _joins(
+def _joining_problems(
     network: Network, parameters: Parameters, name: str, left: str, joined: str
 ) -> Iterator[str]:
-    """Why a station cannot join one access point after another."""
+    """Why a station cannot change from one access point to another, by handover or roaming."""
     topology = network.topology
     if joined not in topology.access_points:
         yield f"unknown access point {_unknown(joined, topology.access_points)}"

@@ -32,13 +32,13 @@ class Extent(Strict):
 class Entrant(Strict):
     """What competes: parameters that change how data is acknowledged.
 
-    invited: competes only if named, because all runs then need another kernel.
+    opt_in: competes only if named, because all runs then need another kernel.
     """
 
     name: str
     title: str
     changes: dict[str, str] = Field(alias="set")
-    invited: bool = False
+    opt_in: bool = False
 
 
 class Condition(Strict):
@@ -84,12 +84,12 @@ class Tournament(Strict):
         return self.model_copy(update={"entrants": self.entrants + own})
 
     def only(self, entrants: Sequence[str] | None) -> "Tournament":
-        """Only with these entrants, and the baseline. None: with all that need no invitation."""
+        """Only with these entrants, and the baseline. None: with all that are not opt_in."""
         kept = tuple(
             entrant
             for entrant in self.entrants
             if entrant.name == BASELINE
-            or (not entrant.invited if entrants is None else entrant.name in entrants)
+            or (not entrant.opt_in if entrants is None else entrant.name in entrants)
         )
         return self.model_copy(update={"entrants": kept})
 

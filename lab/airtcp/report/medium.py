@@ -51,10 +51,10 @@ class Medium:
     @property
     def lanes(self) -> list[int]:
         """The radios that are drawn: those that occupied the medium longest."""
-        held_ns: Counter[int] = Counter(dict.fromkeys(self.radios, 0))
+        busy_ns: Counter[int] = Counter(dict.fromkeys(self.radios, 0))
         for ppdu in self.transmissions:
-            held_ns[ppdu.sender] += ppdu.end_ns - ppdu.start_ns
-        return sorted(radio for radio, _ in held_ns.most_common(_MOST_LANES))
+            busy_ns[ppdu.sender] += ppdu.end_ns - ppdu.start_ns
+        return sorted(radio for radio, _ in busy_ns.most_common(_MOST_LANES))
 
     @property
     def mpdus_mean(self) -> float | None:
@@ -73,12 +73,12 @@ class Medium:
         )
 
     @property
-    def held(self) -> float:
+    def busy(self) -> float:
         """The share of the captured time in which the medium was busy."""
         start_ns, end_ns = self.start_ms * NS_PER_MS, self.end_ms * NS_PER_MS
         spans = _merged([(ppdu.start_ns, ppdu.end_ns) for ppdu in self.transmissions])
-        held_ns = sum(min(end, end_ns) - max(start, start_ns) for start, end in spans)
-        return held_ns / (end_ns - start_ns)
+        busy_ns = sum(min(end, end_ns) - max(start, start_ns) for start, end in spans)
+        return busy_ns / (end_ns - start_ns)
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ def is_bulk(run: Run) -> bool:
     return "bulk" in run.record.workloads
 
 
-def having(results: Results, metric: str) -> Results:
+def with_metric(results: Results, metric: str) -> Results:
     """Only the conditions that have this metric; with cables, for example, there is no airtime."""
     conditions = [
         condition
@@ -235,7 +235,7 @@ def having(results: Results, metric: str) -> Results:
 
 def headlines(results: Results) -> list[tuple[Headline, Results]]:
     """The headline metrics of its workloads, each with the conditions that have it."""
-    pairs = [(headline, having(results, headline.metric)) for headline in HEADLINES.values()]
+    pairs = [(headline, with_metric(results, headline.metric)) for headline in HEADLINES.values()]
     return [(headline, matching) for headline, matching in pairs if matching.conditions]
 
 

@@ -57,16 +57,16 @@ _AIRTIME = "airtime_data_share"
 def plots(results: Results) -> Iterator[Plot]:
     """Each headline metric, airtime, gains over the baseline, ACKs per segment."""
     headlines = question.tables(results)
-    for headline, having in headlines:
+    for headline, with_metric in headlines:
         metric = headline.metric
         yield Plot(
             headline.slug,
             headline.heading,
-            _bars_caption(having, metric),
-            _listed(having, metric, f" {headline.unit}"),
-            bars(having, metric, headline.title, headline.unit),
+            _bars_caption(with_metric, metric),
+            _listed(with_metric, metric, f" {headline.unit}"),
+            bars(with_metric, metric, headline.title, headline.unit),
         )
-    on_air = model.having(results, _AIRTIME)
+    on_air = model.with_metric(results, _AIRTIME)
     if on_air.conditions:
         yield Plot(
             "airtime",
@@ -79,10 +79,10 @@ def plots(results: Results) -> Iterator[Plot]:
             ),
             airtime(on_air),
         )
-    for headline, having in headlines:
-        gains_found = model.gains(having, headline.metric)
+    for headline, with_metric in headlines:
+        gains_found = model.gains(with_metric, headline.metric)
         if any(gain.measured or gain.published for gain in gains_found):
-            yield _gains_plot(having, headline, gains_found)
+            yield _gains_plot(with_metric, headline, gains_found)
     acks = "acks_per_segment"
     if _rows_with(results, acks):
         yield Plot(

@@ -227,7 +227,7 @@ def _counts(air: Medium) -> str:
     time = "time" if air.is_whole else f"{air.captured_ms:.1f} ms until the capture ends"
     return (
         f"From {air.start_ms:g} ms after the capture began, the medium was busy "
-        f"{air.held:.0%} of the {time}: {counted(len(data), 'data PPDU')}, those with TCP ACKs "
+        f"{air.busy:.0%} of the {time}: {counted(len(data), 'data PPDU')}, those with TCP ACKs "
         f"included, with {counted(sum(ppdu.mpdus for ppdu in data), 'MPDU')}, {lost} of them lost; "
         f"{counted(collided, 'collision')}."
     )
