@@ -37,12 +37,12 @@ def test_stations_that_always_transmit() -> None:
 
 
 @pytest.mark.parametrize("n", STATIONS)
-def test_tau(n: int) -> None:
+def test_tau_matches_the_simulation(n: int) -> None:
     assert solve(n).tau == pytest.approx(simulate(n, aligned=True).tau, rel=0.01)
 
 
 @pytest.mark.parametrize("n", STATIONS)
-def test_throughput(n: int) -> None:
+def test_throughput_matches_the_simulation(n: int) -> None:
     found = simulate(n).throughput_mbps
     assert solve(n).throughput_mbps == pytest.approx(found, rel=0.01)
 
@@ -61,12 +61,12 @@ def test_throughput(n: int) -> None:
         (50, 0.99, 1.01),
     ],
 )
-def test_collision_probability(n: int, least: float, most: float) -> None:
+def test_collision_probability_matches_for_many_stations(n: int, least: float, most: float) -> None:
     ratio = solve(n).collision_probability / simulate(n).collision_probability
     assert least < ratio < most
 
 
-def test_what_the_colliders_early_return_costs() -> None:
+def test_early_return_of_colliders_adds_collisions() -> None:
     """Their boundaries and the bystanders' interleave, so more accesses lie within a slot."""
     ratio = simulate(5).collision_probability / simulate(5, aligned=True).collision_probability
     assert 1.01 < ratio < 1.03

@@ -19,7 +19,7 @@ def output(
     return guest_output(SCRIPT, lab_kernel, tools, tmp_path_factory.mktemp("api"))
 
 
-def test_namespace(output: dict[str, Any]) -> None:
+def test_a_sysctl_selects_the_policy_of_a_namespace(output: dict[str, Any]) -> None:
     results = output["namespace"]
     assert {"default", "aad", "aad-listing"} <= set(results["available"])
     assert results["allowed"] == ["default"]
@@ -28,7 +28,7 @@ def test_namespace(output: dict[str, Any]) -> None:
     assert results["restored"] == "default"
 
 
-def test_socket(output: dict[str, Any]) -> None:
+def test_a_socket_option_selects_the_policy_of_a_socket(output: dict[str, Any]) -> None:
     results = output["socket"]
     assert results["at first"] == "default"
     assert results["one end"] == ["aad", "default"]

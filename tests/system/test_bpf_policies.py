@@ -143,13 +143,13 @@ def output(
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_kernel_rejects(output: dict[str, Any], name: str) -> None:
+def test_invalid_programs_are_rejected(output: dict[str, Any], name: str) -> None:
     code, text = output["bad"][name]
     assert code != 0
     assert re.search(REJECTED[name], text), text
 
 
-def test_nothing_rejected_is_registered(output: dict[str, Any]) -> None:
+def test_rejected_programs_are_not_registered(output: dict[str, Any]) -> None:
     assert [name for name in output["bad"]["available"] if name.startswith("bpf_")] == []
 
 

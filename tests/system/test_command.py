@@ -155,7 +155,7 @@ def test_exec_passes_input_output_and_exit_code() -> None:
     ("program", "code", "reason"),
     [("nosuch", 127, "No such file or directory"), ("/etc", 126, "Permission denied")],
 )
-def test_exec_of_what_is_no_program(program: str, code: int, reason: str) -> None:
+def test_exec_of_an_unknown_program_is_reported(program: str, code: int, reason: str) -> None:
     done = airtcp("exec", "thesis-lan", "station", "--", program)
     assert (done.returncode, done.stderr) == (code, f"{program}: {reason}\n")
 

@@ -257,7 +257,7 @@ def edited(hosts: Bench, path: Path, old: str, new: str) -> Bench:
         ("station:", "stations:", 2, r".*hosts.yaml:\d+: .*"),
     ],
 )
-def test_wrong_hosts_yaml(
+def test_a_wrong_hosts_yaml_is_reported(
     hosts: Bench, tmp_path: Path, old: str, new: str, code: int, message: str
 ) -> None:
     other = edited(hosts, tmp_path, old, new)
@@ -279,7 +279,7 @@ def test_wrong_hosts_yaml(
         ("return_delay=5ms", "--hosts: return_delay 5ms: cannot be applied to real hosts"),
     ],
 )
-def test_case_that_the_hosts_cannot_do(
+def test_a_case_that_the_hosts_cannot_do_is_reported(
     hosts: Bench, tmp_path: Path, setting: str, message: str
 ) -> None:
     code, _, error = run(hosts, tmp_path, "--set", setting, "--set", "delay=0ms")
@@ -336,7 +336,7 @@ def test_policies_that_are_modules_are_loaded(hosts: Bench, tmp_path: Path) -> N
     assert policy == "default\n"  # restored
 
 
-def test_missing_tool(hosts: Bench, tmp_path: Path) -> None:
+def test_a_missing_tool_is_reported(hosts: Bench, tmp_path: Path) -> None:
     iperf3 = shutil.which("iperf3")
     empty = hosts.directory / "not-a-program"
     empty.touch(mode=0o644)
@@ -363,7 +363,7 @@ def finished_then(hosts: Bench, out: Path, action: Callable[[], None]) -> tuple[
     return code, str(error)
 
 
-def test_full_disk_of_a_host(hosts: Bench, tmp_path: Path) -> None:
+def test_a_full_disk_of_a_host_is_reported(hosts: Bench, tmp_path: Path) -> None:
     file = hosts.room / "filled"
 
     def fill() -> None:
@@ -380,7 +380,7 @@ def test_full_disk_of_a_host(hosts: Bench, tmp_path: Path) -> None:
     assert len(document(tmp_path).runs) == 1
 
 
-def test_reboot_during_a_run(hosts: Bench, tmp_path: Path) -> None:
+def test_a_reboot_during_a_run_is_reported(hosts: Bench, tmp_path: Path) -> None:
     """The host loses its processes and settings, and has another boot_id."""
     settings = hosts.settings("station")
 

@@ -107,7 +107,7 @@ def commits(applied: Path) -> list[str]:
     return series.git(applied, "rev-list", "--reverse", "before..").split()
 
 
-def test_applies_and_gives_what_the_overlay_has(
+def test_a_series_applies_and_gives_the_files_of_the_overlay(
     applied: Path, topic: str, linux: Path, tmp_path: Path
 ) -> None:
     assert len(commits(applied)) == PATCHES[topic] <= MAX_PATCHES
@@ -128,7 +128,9 @@ def test_topics_of_a_laboratory_kernel_apply_together(
     assert all((built / name).is_file() for step in changes for name in step.files)
 
 
-def test_passes_checkpatch(series_of: Callable[[str], list[Path]], topic: str, linux: Path) -> None:
+def test_each_patch_passes_checkpatch(
+    series_of: Callable[[str], list[Path]], topic: str, linux: Path
+) -> None:
     command: list[str | Path] = [
         "perl",
         linux / "scripts" / "checkpatch.pl",

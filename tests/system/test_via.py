@@ -30,7 +30,7 @@ design:
 """
 
 
-def test_packets_take_the_way_over_the_server(
+def test_packets_are_forwarded_by_the_server(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     """Its cable is crossed twice in each direction, and its rate is the limit."""

@@ -61,7 +61,7 @@ def run(directory: Path) -> dict[str, bool]:
     return {name: verdict == "ok" for verdict, name in verdicts}
 
 
-def test_decisions(tmp_path: Path) -> None:
+def test_decisions_are_as_specified(tmp_path: Path) -> None:
     passed = run(tmp_path)
     assert len(passed) > 30
     assert [name for name in passed if not passed[name]] == []

@@ -80,7 +80,9 @@ def test_an_ampdu_is_one_transmission(tmp_path: Path) -> None:
         (ACK, False, "ack"),
     ],
 )
-def test_kinds(tmp_path: Path, control: int, to_group: bool, kind: str) -> None:
+def test_frame_control_determines_the_kind(
+    tmp_path: Path, control: int, to_group: bool, kind: str
+) -> None:
     path = write_air(tmp_path, [frame(0, 10, control=control, to_group=to_group)])
     assert [transmission.kind for transmission in airtrace.read(path)] == [kind]
 
@@ -99,7 +101,7 @@ def test_kinds(tmp_path: Path, control: int, to_group: bool, kind: str) -> None:
         ((-1, b""), "rate unknown"),
     ],
 )
-def test_rates(tmp_path: Path, rate: tuple[int, bytes], text: str) -> None:
+def test_rates_are_described_by_format(tmp_path: Path, rate: tuple[int, bytes], text: str) -> None:
     path = write_air(tmp_path, [frame(0, 10, rate=rate)])
     assert [transmission.rate for transmission in airtrace.read(path)] == [text]
 
@@ -190,7 +192,7 @@ def test_the_file_is_not_read_beyond_the_window(tmp_path: Path) -> None:
         list(airtrace.read(path))
 
 
-def test_length(tmp_path: Path) -> None:
+def test_length_is_from_the_first_start_to_the_last_end(tmp_path: Path) -> None:
     path = write_air(tmp_path, [frame(100, 200), frame(300, 450), frame(900, 1000.25)])
     assert airtrace.length_ns(path) == 900_250
     with pytest.raises(AirtcpError, match="contains no frame"):

@@ -323,7 +323,7 @@ def test_parameters_that_differ_are_listed_if_there_is_no_pair(tmp_path: Path) -
     assert analysis.pair(sweep, limited, no_warning).differing == ["txq_limit (preset; 256)"]
 
 
-def test_the_headline_of_a_case_is_that_of_a_run_that_succeeded() -> None:
+def test_the_headline_of_a_case_comes_from_a_successful_run() -> None:
     """In a custom topology, the parameter `workload` need not be that of the flows."""
     row = {"seed": 1, "workload": "bulk", "page_time_ms_mean": None}
     runs = [analysis.Run.of(row), analysis.Run.of(row | {"seed": 2, "page_time_ms_mean": 5.0})]

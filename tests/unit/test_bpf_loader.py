@@ -16,12 +16,12 @@ def test_names_are_those_of_modules_with_arithmetic_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["auto", "bpf_auto"])
-def test_registered_name(name: str) -> None:
+def test_registered_names_have_the_prefix_bpf(name: str) -> None:
     assert bpf.registered_name(name) == "bpf_auto"
 
 
 @pytest.mark.parametrize("name", ["atuo", "default", "bpf_", "tack", "ca"])
-def test_unknown_name(name: str) -> None:
+def test_unknown_names_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=rf"policy '{name}' is not allowed; .*allowed: aad auto"):
         bpf.registered_name(name)
 
@@ -68,7 +68,7 @@ def test_loaded_policy_is_not_loaded_again(machine: Path) -> None:
         bpf.load("auto")
 
 
-def test_unload_of_what_is_not_loaded(machine: Path) -> None:
+def test_a_policy_that_is_not_loaded_cannot_be_unloaded(machine: Path) -> None:
     with pytest.raises(AirtcpError, match=r"^bpf_count is not loaded$"):
         bpf.unload("count")
 
@@ -86,13 +86,15 @@ def test_error_of_bpftool_is_one_line(machine: Path) -> None:
         ("vmlinux", "it needs CONFIG_DEBUG_INFO_BTF$"),
     ],
 )
-def test_kernel_without(machine: Path, missing: str, message: str) -> None:
+def test_a_kernel_without_policies_or_btf_is_refused(
+    machine: Path, missing: str, message: str
+) -> None:
     (machine / missing).unlink()
     with pytest.raises(AirtcpError, match=message):
         bpf.load("auto")
 
 
-def test_kernel_with_policies_but_without_those_in_bpf(machine: Path) -> None:
+def test_a_kernel_without_policies_in_bpf_is_refused(machine: Path) -> None:
     (machine / "vmlinux").write_bytes(b"\0bpf_struct_ops_tcp_congestion_ops\0")
     with pytest.raises(AirtcpError, match=r"it needs CONFIG_TCP_ACKPOL_BPF$"):
         bpf.load("auto")
@@ -164,7 +166,9 @@ def test_a_program_for_a_cgroup_is_loaded_each_time_and_leaves_no_pin(
     assert detached == [f"cgroup detach {machine} sock_ops id {number}" for number in (8, 9)] * 2
 
 
-def test_a_cgroup_has_a_policy_once(machine: Path, pinned: Path) -> None:
+def test_a_policy_is_attached_once_and_detached_only_if_attached(
+    machine: Path, pinned: Path
+) -> None:
     (machine / "attached").write_text('[{"id": 8, "name": "bpf_auto"}]')
     with pytest.raises(AirtcpError, match=r"^/.* already has the policy bpf_auto$"):
         bpf.attach("auto", machine)

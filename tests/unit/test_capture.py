@@ -141,7 +141,7 @@ def test_headers_of_80211_frames(mac: bytes, has_segment: bool) -> None:
         assert (segment is not None) == has_segment
 
 
-def test_radiotap_fields() -> None:
+def test_radiotap_fields_are_parsed() -> None:
     radiotap = capture.parse_radiotap(on_air(tcp_packet()))
     assert radiotap is not None
     assert (radiotap.length, radiotap.flags, radiotap.ampdu_reference) == (28, 0x10, 7)
@@ -175,7 +175,7 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(("magic", "time_ns"), [(0xA1B23C4D, 7), (0xA1B2C3D4, 7000)])
-def test_byte_order_and_unit_are_those_of_the_file(
+def test_byte_order_and_time_unit_of_the_file_are_used(
     tmp_path: Path, order: str, magic: int, time_ns: int
 ) -> None:
     path = tmp_path / "a.pcap"

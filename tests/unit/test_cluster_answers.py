@@ -156,7 +156,7 @@ def succeed(task: clusterworker.Task) -> bytes:
     return pickle.dumps(RunOutput(result, packed.getvalue(), Path("/scratch")))
 
 
-def test_a_run_costs_no_question_about_all_workers(
+def test_a_run_does_not_query_all_workers(
     scheduler: str,
     machine: tuple[Kernel, GuestTools],
     tmp_path: Path,

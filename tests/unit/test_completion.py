@@ -47,7 +47,9 @@ def completions(tmp_path: Path, line: str) -> list[str]:
         ("airtcp tournament --entrants aad-", ["aad-listing"]),
     ],
 )
-def test_what_is_offered(tmp_path: Path, line: str, offered: list[str]) -> None:
+def test_completion_offers_the_words_that_match(
+    tmp_path: Path, line: str, offered: list[str]
+) -> None:
     (tmp_path / "own.yaml").touch()
     assert completions(tmp_path, line) == offered
 

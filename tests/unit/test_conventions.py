@@ -71,7 +71,7 @@ def test_changelog_has_the_version() -> None:
     assert re.fullmatch(rf"{re.escape(airtcp.__version__)} \(\d{{4}}-\d\d-\d\d\)", released)
 
 
-def test_citation_is_that_of_the_python_package() -> None:
+def test_citation_matches_the_python_package() -> None:
     citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     # The version in pyproject.toml is read from there.

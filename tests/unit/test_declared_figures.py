@@ -168,7 +168,7 @@ def test_a_model_with_a_buffer_marks_the_operating_points(tmp_path: Path) -> Non
     assert lower["A"].y < lower["B"].y < lower["D"].y < lower["C"].y
 
 
-def test_pings_are_those_of_the_transfer(tmp_path: Path) -> None:
+def test_pings_outside_the_transfer_are_left_out(tmp_path: Path) -> None:
     """Not those of the baseline before and after it."""
     out_dir = write_results(tmp_path / "out")
     run = model.load(out_dir).runs[0]

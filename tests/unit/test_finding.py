@@ -35,7 +35,7 @@ def sentence(cases: Cases, metric: str = "goodput_mbps", **changed: Any) -> str:
     return finding.sentence(found, asked)
 
 
-def test_a_policy_that_wins() -> None:
+def test_the_finding_states_the_gain_of_a_policy() -> None:
     assert sentence(policies(("default", BASE), ("aad", times(1.109)))) == (
         "With aad, goodput is 10.9% higher than with default "
         "(95% interval +10.6% to +11.2%, 3 seeds)."
@@ -69,7 +69,7 @@ def test_only_fairness_has_a_second_sentence_and_only_if_goodput_was_measured() 
     assert finding.of(mixed, fairness) == finding.sentence(mixed, fairness)
 
 
-def test_a_policy_that_loses() -> None:
+def test_the_finding_states_the_loss_of_a_policy() -> None:
     text = sentence(policies(("default", BASE), ("aad", times(0.6))))
     start = "With aad, goodput is 40.0% lower than with default (95% interval "
     assert text.startswith(start + MINUS)
@@ -122,7 +122,7 @@ def test_the_largest_of_several_small_differences_is_named() -> None:
     )
 
 
-def test_a_difference_within_its_interval_is_none() -> None:
+def test_a_difference_within_its_interval_is_not_significant() -> None:
     text = sentence(policies(("default", BASE), ("aad", SAME)))
     same = "With aad, goodput is not significantly different from that with default"
     assert text.startswith(f"{same}: ")
@@ -197,7 +197,7 @@ def test_a_single_case_has_its_value() -> None:
     assert index == "Fairness between stations is 0.5000 (one seed, so no confidence interval)."
 
 
-def test_the_best_of_several_policies() -> None:
+def test_the_finding_names_the_best_of_several_policies() -> None:
     cases = policies(("default", BASE), ("aad", times(1.1)), ("tack", times(1.2)))
     assert sentence(cases).startswith(
         "Of 3 ACK policies, tack is best: goodput is 20.0% higher than with default (95% interval"
@@ -226,7 +226,7 @@ def test_a_wide_interval_does_not_make_the_best() -> None:
     assert text.startswith("Of 3 ACK policies, aad has the clearest gain: goodput is 10.0% higher")
 
 
-def test_of_times_less_is_better() -> None:
+def test_shorter_times_are_better() -> None:
     metric = HEADLINES["web"].metric
     settings = {"workload": "web"}
     cases = [

@@ -34,7 +34,7 @@ def written(run: Path, **values: Plain) -> dict[str, Any]:
     return document
 
 
-def test_a_download(tmp_path: Path) -> None:
+def test_a_download_is_flents_tcp_ndown(tmp_path: Path) -> None:
     document = written(write_run(tmp_path / "run"))
     assert document["metadata"]["NAME"] == "tcp_ndown"
     assert document["metadata"]["TEST_PARAMETERS"]["download_streams"] == "1"
@@ -46,7 +46,7 @@ def test_a_download(tmp_path: Path) -> None:
     assert [sample["val"] for sample in document["raw_values"]["Ping (ms) ICMP"]] == [1, 2, 3, 4, 5]
 
 
-def test_both_directions(tmp_path: Path) -> None:
+def test_both_directions_are_flents_rrul_be_nflows(tmp_path: Path) -> None:
     run = write_both(tmp_path / "run")
     write_udp_ping(run / "udp-ping-BE.csv", [3.0, None, 5.0])
     document = written(run, direction="both", udp_ping_interval="200ms")

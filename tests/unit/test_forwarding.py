@@ -121,7 +121,7 @@ def test_the_router_of_an_end_sends_to_the_forwarding_server(tmp_path: Path) -> 
         ),
     ],
 )
-def test_errors(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_invalid_forwarding_is_reported(old: str, new: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         planned(tmp_path, TEXT.replace(old, new, 1))
     assert message in str(error.value)

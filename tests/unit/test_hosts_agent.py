@@ -169,7 +169,7 @@ def test_nothing_is_changed_while_the_timer_restores(agent: Agent, tmp_path: Pat
     assert not agent.directory.exists()
 
 
-def test_rights_are_those_of_changing_and_restoring(agent: Agent, tmp_path: Path) -> None:
+def test_rights_cover_changing_and_restoring(agent: Agent, tmp_path: Path) -> None:
     """Nothing is changed by asking for them."""
     setting = tmp_path / "tcp_sack"
     setting.write_text("1\n")

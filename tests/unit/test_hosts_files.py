@@ -90,7 +90,7 @@ Station 02:00:00:00:01:00 (on wlan0)
 """
 
 
-def test_counters_of_a_driver_are_those_of_the_run(tmp_path: Path) -> None:
+def test_counters_of_a_driver_cover_only_the_run(tmp_path: Path) -> None:
     two = [STATION.format(bytes=10, retries=5, us=700), STATION.format(bytes=1, retries=1, us=1)]
     (tmp_path / "iw-ap-before.txt").write_text("".join(two))
     (tmp_path / "iw-ap-after.txt").write_text(
@@ -103,7 +103,7 @@ def test_counters_of_a_driver_are_those_of_the_run(tmp_path: Path) -> None:
     assert iwstation.increase(tmp_path, "station") == {}
 
 
-def test_facts_about_a_radio() -> None:
+def test_facts_about_a_radio_are_read_from_iw() -> None:
     found = {
         "radio": "Interface wlan0\n\tssid home net\n\ttype managed\n\tchannel 36 (5180 MHz), "
         "width: 40 MHz, center1: 5190 MHz\n\ttxpower 22.00 dBm",
@@ -137,7 +137,7 @@ def hosts(tmp_path: Path, netem: str = "on") -> Inventory:
     return inventory.read(path)
 
 
-def test_hosts_yaml(tmp_path: Path) -> None:
+def test_hosts_yaml_is_read(tmp_path: Path) -> None:
     read = hosts(tmp_path)
     assert [role for role, _ in read.entries] == ["server", "station", "ap"]
     assert (read.server.netem, read.dead_man_s, read.directory) == (True, 20.0, "/tmp")
@@ -208,7 +208,7 @@ def test_hosts_sample_at_their_own_interval(
         ({"slow_host": "sender", "host_packet": "1us"}, "slow_host sender: cannot"),
     ],
 )
-def test_parameter_that_hosts_cannot_have(
+def test_parameters_that_hosts_cannot_apply_are_errors(
     tmp_path: Path, values: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -287,7 +287,7 @@ def facts(*policies: str) -> Facts:
     return Facts("station (laptop)", "6.12", "b", policies, ("cubic", "reno"), 0.0, 0.0, None)
 
 
-def test_settings_of_hosts(tmp_path: Path) -> None:
+def test_hosts_get_the_settings_of_their_role(tmp_path: Path) -> None:
     read = hosts(tmp_path)
     parameters = Parameters.model_validate(
         {"delay": "10ms", "rate": "10Mbit", "gro": "off", "initcwnd": 20, "tsq": "2ms"}

@@ -106,7 +106,7 @@ def remote(there: Path, tmp_path: Path) -> Iterator[Remote]:
     assert list((tmp_path / "host").iterdir()) == []
 
 
-def test_access_point_with_busybox(there: Path, tmp_path: Path, remote: Remote) -> None:
+def test_busybox_suffices_on_the_access_point(there: Path, tmp_path: Path, remote: Remote) -> None:
     date, sleep = shutil.which("date"), shutil.which("sleep")
     write_program(there / "date", DATE.format(date=date))
     write_program(there / "sleep", SLEEP.format(sleep=sleep))
@@ -121,13 +121,13 @@ def test_access_point_with_busybox(there: Path, tmp_path: Path, remote: Remote) 
         wait_until(beat.exists, timeout_s=10)
 
 
-def test_clock_in_nanoseconds(remote: Remote) -> None:
+def test_a_clock_with_nanoseconds_is_measured_accurately(remote: Remote) -> None:
     remote.install(pytest.fail)
     ahead_s, error_s = remote.clock()
     assert abs(ahead_s) <= error_s + 0.001 < 0.4
 
 
-def test_clock_that_was_set_meanwhile(there: Path, remote: Remote) -> None:
+def test_a_changed_clock_is_measured_again(there: Path, remote: Remote) -> None:
     remote.install(pytest.fail)
     assert abs(remote.clock()[0]) < 1
     date = shutil.which("date")
@@ -238,7 +238,9 @@ def test_a_dead_man_timer_that_does_not_start_is_an_error(there: Path, remote: R
     assert not list(Path(remote._inventory.directory).iterdir())
 
 
-def test_beats_while_everything_is_removed(there: Path, tmp_path: Path, remote: Remote) -> None:
+def test_removal_is_retried_if_files_appear_meanwhile(
+    there: Path, tmp_path: Path, remote: Remote
+) -> None:
     remote.install(pytest.fail)
     flags = [tmp_path / "first", tmp_path / "second"]
     fails = RM.format(flags=" ".join(map(str, flags)), rm=shutil.which("rm"))

@@ -140,11 +140,11 @@ def test_another_processor_is_named_before_missing_programs(
         ("", "the log is empty"),
     ],
 )
-def test_first_error_of_a_log(log: str, expected: str) -> None:
+def test_the_first_error_of_a_log_is_found(log: str, expected: str) -> None:
     assert image.first_error(log) == expected
 
 
-def test_warnings_of_a_log() -> None:
+def test_the_warnings_of_a_log_are_found() -> None:
     warning = "../x.c:1:2: warning: unused variable 'y' [-Wunused-variable]"
     log = f"  CC x.o\n{warning}\n    1 | int y;\n{warning}\n  CC z.o\n"
     assert image.compiler_warnings(log) == [warning]

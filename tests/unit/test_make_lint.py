@@ -32,7 +32,7 @@ def pack(directory: Path, script: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["cache", "a b"])
-def test_checkpatch_is_that_of_the_kernel_source(tmp_path: Path, name: str) -> None:
+def test_lint_uses_the_checkpatch_of_the_kernel_source(tmp_path: Path, name: str) -> None:
     cache = tmp_path / name
     tarball = pack(tmp_path, "print 'checked'; exit 0;")
     done = lint(cache, tarball)

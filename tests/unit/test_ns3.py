@@ -47,7 +47,7 @@ def test_error_of_a_failed_command_has_its_output() -> None:
         ns3.timed(["sh", "-c", "echo no such thing >&2; exit 3"])
 
 
-def test_medians() -> None:
+def test_cost_is_the_median_of_each_value() -> None:
     costs = [ns3.Cost(1.0, 30.0, 5.0), ns3.Cost(3.0, 10.0, 9.0), ns3.Cost(2.0, 20.0, 1.0)]
     assert ns3.median_cost(costs) == ns3.Cost(2.0, 20.0, 5.0)
 

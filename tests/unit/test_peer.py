@@ -23,7 +23,7 @@ def pair(scenario: Scenario, ns3_mbps: float, airtcp_mbps: float) -> peer.Pair:
     return peer.Pair(scenario, peer.Outcome(ns3_mbps, 42), peer.Outcome(airtcp_mbps, 41.26))
 
 
-def test_names_are_different() -> None:
+def test_scenarios_have_different_names() -> None:
     names = [scenario.name for scenario in SCENARIOS]
     assert len(set(names)) == len(names) >= 20
 
@@ -34,7 +34,7 @@ def test_every_note_is_used() -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_settings_are_valid(scenario: Scenario, tmp_path: Path) -> None:
+def test_settings_of_scenarios_are_valid(scenario: Scenario, tmp_path: Path) -> None:
     """airtcp accepts the parameters; ns3-scenario has the options."""
     if scenario.protocol == "udp":
         assert Parameters().replace(scenario.parameters()).radio_rate.bps
@@ -103,14 +103,14 @@ def test_a_collision_of_far_stations_costs_less_without_eifs() -> None:
         assert without is not None and 1 < without / mbps < 1.03
 
 
-def test_expected_goodput() -> None:
+def test_goodput_is_expected_where_a_model_applies() -> None:
     assert Scenario("n", "udp").expected_mbps() == pytest.approx(209.35, abs=0.01)
     assert Scenario("a", "udp", stations=16).expected_mbps() == pytest.approx(28.97, abs=0.01)
     assert Scenario("n", "udp", "upload", 4, rts=True).expected_mbps() is None
     assert Scenario("n", "tcp", ack_count=2).expected_mbps() is None
 
 
-def test_outcome_of_ns3() -> None:
+def test_outcome_of_ns3_is_parsed() -> None:
     found = peer.ns3_outcome("goodput_mbps 200\ngoodput_first_mbps 90\nppdus 10\nmpdus 420\n")
     assert found == peer.Outcome(200, 42, 90)
     with pytest.raises(AirtcpError, match="no data"):
@@ -136,7 +136,7 @@ def write_samples(run_dir: Path, until_s: int) -> None:
     (run_dir / "tcp-server.csv").write_text("\n".join(lines) + "\n")
 
 
-def test_goodput_is_that_after_the_start_of_all_connections(tmp_path: Path) -> None:
+def test_goodput_is_measured_after_all_connections_have_started(tmp_path: Path) -> None:
     write_samples(tmp_path, until_s=5)
     assert peer.steady_mbps(tmp_path, "download", 1, 2) == pytest.approx(16)
     with pytest.raises(AirtcpError, match=r"end before 6\.0 s"):
@@ -145,7 +145,7 @@ def test_goodput_is_that_after_the_start_of_all_connections(tmp_path: Path) -> N
         peer.steady_mbps(tmp_path, "upload", 1, 2)
 
 
-def test_verdict() -> None:
+def test_verdict_depends_on_difference_and_notes() -> None:
     plain, noted = Scenario("n", "udp"), Scenario("n", "udp", notes=("capture",))
     assert pair(plain, 100, 102.9).verdict == "agree"
     assert pair(noted, 100, 97.1).verdict == "agree"

@@ -400,7 +400,7 @@ def test_ack_trace_is_optional() -> None:
     assert "must cp /sys/kernel/tracing/trace ack-trace.txt" in commands(plan)
 
 
-def test_both_ends_of_iperf3_block() -> None:
+def test_iperf3_blocks_at_both_ends() -> None:
     preloaded = [line for line in commands(planned()) if "LD_PRELOAD" in line]
     assert len(preloaded) == 2
     assert "LD_PRELOAD" not in text(planned(iperf3_block="off"))

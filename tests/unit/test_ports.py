@@ -209,7 +209,7 @@ def test_a_repository_that_git_refuses_is_one_line_with_its_reason(
          "standard: 802.11be is not .*; allowed: 802.11a .* 802.11ax$"),
     ],
 )  # fmt: skip
-def test_what_a_plain_kernel_cannot_do_is_one_line(setting: str, message: str) -> None:
+def test_what_a_plain_kernel_cannot_do_is_reported_in_one_line(setting: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as error:
         plainkernel.check(thesis_case(*setting.split()), "6.1.192")
     assert "\n" not in str(error.value)
@@ -320,7 +320,7 @@ def test_a_version_that_was_not_tested_is_named_if_its_build_fails(
     assert "\n" not in str(error.value)
 
 
-def test_what_needs_6_12_says_so(tmp_path: Path) -> None:
+def test_commands_that_need_6_12_report_it(tmp_path: Path) -> None:
     linux = tree(tmp_path / "linux", "6.6.3")
     with pytest.raises(
         InputError, match=r"this is Linux 6\.6\.3; a Debian package needs Linux 6\.12"

@@ -179,7 +179,7 @@ def test_a_position_replaces_the_snr_of_the_access_point(tmp_path: Path) -> None
     assert testbed.by_name["tablet"].parameters.snr_db == 30
 
 
-def test_a_transmit_power_is_that_of_one_radio(tmp_path: Path) -> None:
+def test_a_transmit_power_applies_to_one_radio(tmp_path: Path) -> None:
     """Stations do not inherit it. An SNR is that of the access point's signal."""
     power = ("{position: -1.5m/2m}", "{position: -1.5m/2m, tx_power: 23dBm}")
     testbed = built(tmp_path, power, ("position: 0m/30m", "position: 0m/30m, tx_power: 17.5dBm"))

@@ -62,7 +62,7 @@ def test_runs_of_different_durations_are_not_mixed(
         (2, ["20s"], "The published runs last 2 s, these 20 s", True),
     ],
 )
-def test_durations(
+def test_published_durations_are_compared_with_those_of_the_runs(
     tmp_path: Path, published_s: float, ours: list[str], text: str, warns: bool
 ) -> None:
     """The first and the third have the same conditions."""

@@ -349,7 +349,7 @@ def test_inter_arrival_times_aggregates_and_acks(tmp_path: Path) -> None:
     assert not found.aggregates_from_air
 
 
-def test_inter_arrival_times_are_those_after_slow_start(
+def test_inter_arrival_times_begin_after_slow_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first segments after a second, or the last if there are too few."""

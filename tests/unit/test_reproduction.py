@@ -80,7 +80,7 @@ def test_only_declared_ratios_are_listed_beside_the_tables(tmp_path: Path) -> No
         (100, "exact", 0, "exact", None),
     ],
 )
-def test_a_gain_is_only_that_of_known_values(
+def test_a_gain_is_computed_only_from_known_values(
     tmp_path: Path, base: float, of_base: str, value: float, precision: str, gain: str | None
 ) -> None:
     of = experiment(
@@ -208,7 +208,7 @@ def test_the_trend_needs_three_of_four_neighbours(
     assert first.agreement == verdict
 
 
-def test_the_trend_is_that_of_values_of_the_same_metric(tmp_path: Path) -> None:
+def test_the_trend_compares_values_of_the_same_metric(tmp_path: Path) -> None:
     """Neither a ratio nor another metric, which are ordered in the opposite way."""
     of = experiment(
         tmp_path,

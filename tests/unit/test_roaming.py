@@ -113,7 +113,9 @@ def test_queues_of_any_access_point_are_kept(tmp_path: Path) -> None:
         ("flows:\n", "  hidden: [[phone, ap2]]\nflows:\n", "'phone' could not reach"),
     ],
 )
-def test_what_roaming_needs(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_settings_that_prevent_roaming_are_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     where = r"small\.yaml:1\d: topology\.stations\.phone\.roam_below: "
     with pytest.raises(InputError, match=f"{where}.*{message}"):
         built(tmp_path, (old, new))

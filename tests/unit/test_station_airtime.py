@@ -51,7 +51,7 @@ def two_cells(tmp_path: Path) -> Testbed:
     return testbed_of(load(write(tmp_path, TWO_CELLS)).cases()[0])
 
 
-def test_airtime_is_that_between_a_station_and_its_access_points(
+def test_airtime_is_counted_between_a_station_and_its_access_points(
     two_cells: Testbed, tmp_path: Path
 ) -> None:
     """laptop has left ap1, which still knows it, for ap2; lost has left all."""

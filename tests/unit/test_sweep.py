@@ -274,7 +274,7 @@ def test_ctrl_c_ends_active_runs_and_keeps_finished_ones(
     assert (tmp_path / "ended").exists()
 
 
-def test_the_time_left_is_that_at_the_average_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_left_assumes_the_average_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     todo = requests(KERNEL, TOOLS, cases(2), [1])
     half_s = run.expected_virtual_s(todo[0].testbed) / 2
     times_s = iter((100.0, 130.0))

@@ -103,7 +103,7 @@ def test_large_published_values_are_written_without_an_exponent() -> None:
     assert text.splitlines()[1].split()[-2:] == ["1234567", "1.62"]
 
 
-def test_a_change_is_that_of_seeds_with_which_both_were_measured() -> None:
+def test_a_change_uses_seeds_with_which_both_were_measured() -> None:
     """The second run of aad has no goodput, as a failed one."""
     default, aad = [{"goodput_mbps": 100.0}, {"goodput_mbps": 50.0}], [{"goodput_mbps": 110.0}, {}]
     results = document("thesis-lan", {("ack_policy=default",): default, ("ack_policy=aad",): aad})

@@ -191,7 +191,7 @@ def test_a_damaged_csv_is_refused(tmp_path: Path, text: str) -> None:
         timeseries.read_csv(tmp_path / "series.csv")
 
 
-def test_the_window_at_acks_is_that_of_data_connections(tmp_path: Path) -> None:
+def test_the_window_at_acks_comes_from_data_connections(tmp_path: Path) -> None:
     """iperf3's control connection has the same port at the receiver."""
     run = write_run(tmp_path / "run")
     (run / "cwnd-trace.txt").write_text(

@@ -115,7 +115,7 @@ def test_station_on_a_cable_inherits_nothing_of_the_radio(tmp_path: Path) -> Non
         ("at: 2s", "at: 5s", "18: schedule[0].at: the run has ended by then; allowed: less than 5"),
     ],
 )
-def test_what_is_not_possible_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_impossible_settings_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         changed(tmp_path, old, new)
     assert message in str(error.value)
@@ -167,7 +167,7 @@ def test_the_last_possible_value_is_allowed(tmp_path: Path, old: str, new: str) 
         ("duration: [5s, 4s]", "16: flows[0].duration: the run ends earlier, after 4s"),
     ],
 )
-def test_a_value_of_the_design_is_reported_where_it_is(
+def test_an_error_in_the_design_is_reported_at_its_place(
     tmp_path: Path, design: str, message: str
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -183,7 +183,7 @@ def test_values_of_the_design_are_named_only_where_they_matter(tmp_path: Path) -
         load(write(tmp_path, SMALL.replace("to: laptop", "to: ap") + design))
 
 
-def test_rate_at_in_parameters_is_that_of_all_servers(tmp_path: Path) -> None:
+def test_rate_at_in_parameters_applies_to_all_servers(tmp_path: Path) -> None:
     [case] = changed(tmp_path, "5s}", "5s, rate_at: server, rate: 20Mbit}").cases()
     assert "eth0 root handle 2: tbf rate 20000000bit" in shell.text(plan(testbed_of(case)))
 

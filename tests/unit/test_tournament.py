@@ -114,7 +114,9 @@ def test_own_policies_are_entrants() -> None:
         (1.5, None, False, "tied"),  # one pair, because other runs failed
     ],
 )
-def test_verdicts(ratio: float, ci95: float | None, less_is_better: bool, verdict: str) -> None:
+def test_a_verdict_needs_significance_and_more_than_1_percent(
+    ratio: float, ci95: float | None, less_is_better: bool, verdict: str
+) -> None:
     summary = Summary(ratio, ci95, 5)
     assert Result("aad", summary, summary, less_is_better, ()).verdict == verdict
 
@@ -125,7 +127,7 @@ def test_performance_is_the_inverse_of_the_ratio_where_less_is_better() -> None:
     assert [result.performance for result in results] == [0.8, 1.25]
 
 
-def test_standings() -> None:
+def test_standings_summarize_the_conditions() -> None:
     first, second = judge.standings(contests(), TITLES)
     assert (first.entrant, second.entrant) == ("aad", "default")
     assert first.goodput_geomean == pytest.approx(1.1)  # 1.21 and 1
@@ -180,7 +182,7 @@ def test_conditions_have_the_same_weight_in_the_rate_of_acks() -> None:
     assert Standing("aad", "", [few, many], []).acks_per_s == pytest.approx(200)
 
 
-def test_acks_and_their_airtime_are_those_of_bulk_transfers() -> None:
+def test_acks_and_their_airtime_count_in_bulk_transfers_only() -> None:
     results = [
         result_of("aad", {"acks_sent": (500, 1000), "airtime_ack_share": (0.1, 0.2)}),
         result_of("aad", {"acks_sent": (1500, 1000), "airtime_ack_share": (0.3, 0.4)}),

@@ -20,7 +20,7 @@ from airtcp.testbed.default import testbed
 UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
 
 
-def test_loss_of_udp_is_that_of_all_flows(tmp_path: Path) -> None:
+def test_udp_loss_is_computed_over_all_flows(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_udp(run, name="-download", packets=100, lost=10)
     write_udp(run, name="-upload", packets=300, lost=10)
@@ -64,7 +64,7 @@ def test_udp_flows_that_barely_overlap_are_an_error(tmp_path: Path) -> None:
         (0.05, [3] * 10, (1, 1)),
     ],
 )
-def test_goodput_of_udp_is_that_of_the_time_in_which_all_flows_are_active(
+def test_udp_goodput_covers_the_time_when_all_flows_are_active(
     tmp_path: Path, start_s: float, first_mbps: list[float], shares_mbps: tuple[float, float]
 ) -> None:
     """The senders' documents have 1 Mbit/s for each, which counts if their times hardly differ."""
@@ -81,7 +81,7 @@ def test_goodput_of_udp_is_that_of_the_time_in_which_all_flows_are_active(
     ("start_s", "receiving_s", "length_s"),
     [(-2.0, 10, 12), (0.0, 10, 12), (5.0, 10, 15), (5.0, 14, 19)],
 )
-def test_goodput_of_flows_that_do_not_last_is_that_of_the_run(
+def test_goodput_of_shorter_flows_covers_the_run(
     tmp_path: Path, start_s: float, receiving_s: float, length_s: float
 ) -> None:
     """A run lasts for its duration, 12 s here, or from the first start to the last end."""
@@ -96,7 +96,7 @@ def test_goodput_of_flows_that_do_not_last_is_that_of_the_run(
     assert goodput_mbps == pytest.approx(400 * 1250 * 8 / length_s / 1e6)
 
 
-def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
+def test_udp_goodput_is_measured_at_the_receiver(tmp_path: Path) -> None:
     streams = [
         [{"socket": 5, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 8), (2.0, 4))],
         [{"socket": 7, "end": end, "bytes": 125_000 * mbps} for end, mbps in ((1, 1), (2.0, 2))],
@@ -110,7 +110,7 @@ def test_goodput_of_udp_is_that_of_the_receiver(tmp_path: Path) -> None:
     assert first.retransmits is None and first.cwnd_segments is None
 
 
-def test_goodput_of_udp_is_by_the_clock_of_the_guest(tmp_path: Path) -> None:
+def test_udp_goodput_uses_the_clock_of_the_guest(tmp_path: Path) -> None:
     """The first datagram arrives after the delay, 2 s here."""
     run = write_run(tmp_path / "run")
     write_udp(run, packets=100, rates_mbps=[8, 4], start_s=START_NS / 1e9 + 2 - UDP_START_S)

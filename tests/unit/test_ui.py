@@ -275,7 +275,7 @@ def test_sweeps_further_down_are_mentioned(server: Server) -> None:
         ("sweep?sweep=loop", "loop"),
     ],
 )
-def test_problems_are_said_in_one_line(server: Server, path: str, message: str) -> None:
+def test_problems_are_reported_in_one_line(server: Server, path: str, message: str) -> None:
     status, body, _ = request(server, path)
     [text] = re.findall(r'<p class="failed">(.*?)</p>', body, re.S)
     assert status == 400 and message in html.unescape(text) and "\n" not in text
@@ -296,9 +296,7 @@ def test_only_the_url_with_the_token_is_answered(server: Server) -> None:
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
-def test_a_browser_that_goes_away_is_no_error(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_closed_connection_is_no_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "large.txt").write_bytes(bytes(20_000_000))
     with Server(tmp_path) as server:
         thread = threading.Thread(target=server.serve_forever)

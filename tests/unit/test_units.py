@@ -18,12 +18,12 @@ from airtcp import units
         ("1.001ms", 0.001001),
     ],
 )
-def test_durations(text: str, seconds: float) -> None:
+def test_durations_are_parsed(text: str, seconds: float) -> None:
     assert units.parse_duration_s(text) == pytest.approx(seconds, rel=1e-12)
 
 
 @pytest.mark.parametrize(("text", "bits"), [("240Mbit", 240e6), ("10kbit", 1e4), ("1Gbit", 1e9)])
-def test_rates(text: str, bits: float) -> None:
+def test_rates_are_parsed(text: str, bits: float) -> None:
     assert units.parse_rate_bps(text) == bits
 
 
@@ -34,7 +34,7 @@ def test_rates(text: str, bits: float) -> None:
         *(("64kB", 64_000), ("1.5MB", 1_500_000), ("1GB", 10**9)),
     ],
 )
-def test_sizes(text: str, size: int) -> None:
+def test_sizes_are_parsed(text: str, size: int) -> None:
     assert units.parse_size_bytes(text) == size
 
 
@@ -104,6 +104,6 @@ def test_numbers_are_finite(text: str, number: float | None) -> None:
     assert units.parse_number(text) == number
 
 
-def test_what_is_counted_is_in_the_plural_unless_it_is_one() -> None:
+def test_counted_nouns_are_plural_unless_there_is_one() -> None:
     assert [units.counted(n, "run") for n in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
     assert units.counted(2, "retry", "retries") == "2 retries"

@@ -82,7 +82,7 @@ def test_time_on_real_hosts_is_not_virtual(tmp_path: Path, monkeypatch: pytest.M
     assert plots_of(out_dir)["figure-1"].figure.panels[0].x.name == "time"
 
 
-def test_an_only_sample_is_drawn(tmp_path: Path) -> None:
+def test_a_single_sample_is_drawn(tmp_path: Path) -> None:
     """It is the first, at 0 s."""
     figure = {"title": "Received", "over_time": "received", "lines": "ack_policy"}
     out_dir = write_results(tmp_path / "out", figures=[figure])

@@ -170,7 +170,7 @@ def test_numbers_of_bcc_encoders_match_the_tables(rate: Rate, count: int) -> Non
         ),
     ],
 )
-def test_durations(rate: Rate, octets: int, us: float) -> None:
+def test_durations_match_calculations_by_hand(rate: Rate, octets: int, us: float) -> None:
     assert ppdu_us(rate, octets) == pytest.approx(us)
 
 

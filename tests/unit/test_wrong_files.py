@@ -61,7 +61,7 @@ def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES, ids=lambda text: text)
-def test_wrong_files(
+def test_errors_in_files_are_one_line(
     change: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line, _, replacement = change.partition(" =>")

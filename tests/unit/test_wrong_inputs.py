@@ -382,7 +382,7 @@ def unchanged(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.mark.parametrize(("given", "message"), COMMANDS, ids=lambda text: text)
-def test_wrong_arguments(
+def test_wrong_arguments_are_one_line(
     given: str, message: str, unchanged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = cli.main(shlex.split(given))
@@ -391,7 +391,7 @@ def test_wrong_arguments(
 
 
 @pytest.mark.parametrize("options", LARGE)
-def test_numbers_of_5000_digits(
+def test_numbers_of_5000_digits_are_one_line(
     options: str, unchanged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Python converts at most 4300 digits; no message says so."""
@@ -402,7 +402,7 @@ def test_numbers_of_5000_digits(
 
 
 @pytest.mark.parametrize("given", SETUP)
-def test_wrong_arguments_of_setup(given: str, unchanged: Path) -> None:
+def test_wrong_arguments_of_setup_are_one_line(given: str, unchanged: Path) -> None:
     """`./airtcp setup` is a shell script."""
     command = [str(REPOSITORY / "airtcp"), *given.split()]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -410,7 +410,7 @@ def test_wrong_arguments_of_setup(given: str, unchanged: Path) -> None:
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-def test_arguments_that_are_not_utf_8(unchanged: Path) -> None:
+def test_arguments_that_are_not_utf_8_are_one_line(unchanged: Path) -> None:
     command = [sys.executable, "-P", "-m", "airtcp", "report", os.fsdecode(b"SW\xffEEP")]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "lab")}
     done = subprocess.run(command, env=environment, capture_output=True)
@@ -418,6 +418,6 @@ def test_arguments_that_are_not_utf_8(unchanged: Path) -> None:
     assert done.stderr.startswith(b"airtcp: ") and done.stderr.count(b"\n") == 1
 
 
-def test_there_are_200() -> None:
+def test_at_least_200_inputs_are_tested() -> None:
     inputs = [given for given, _ in COMMANDS]
     assert len(set(inputs)) == len(inputs) >= 200

@@ -75,7 +75,7 @@ def test_aliases_are_allowed(tmp_path: Path) -> None:
     assert len(load(path).cases()) == 1
 
 
-def test_first_scalars_are_those_of_the_top_level() -> None:
+def test_first_scalars_are_read_from_the_top_level() -> None:
     text = "a: {name: inner}\nb: &x [name, 1]\nc: *x\nname: outer\ntitle: >-\n  two\n  lines\n"
     assert yamlfile.first_scalars(text, "x.yaml", ("name", "title")) == {
         "name": "outer",
