@@ -115,7 +115,7 @@ def deferred() -> Iterator[None]:
 
 
 def _at_exit() -> None:
-    """From here on Python ends; it no longer calls handlers of signals, and restores defaults."""
+    """Ignore signals while Python exits: it then restores default actions, without handlers."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     # Otherwise Python may end by SIGINT instead of with the exit code.

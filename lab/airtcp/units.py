@@ -54,7 +54,7 @@ def is_fraction(value: float) -> bool:
 
 
 def _closest(unit: str, units: Mapping[str, int]) -> str | None:
-    """The unit that was probably meant: case counts, and there are other ways to write it."""
+    """The unit that was probably meant by one in the wrong case or another notation."""
     folded = re.sub("(bps|bits?/s|bits)$", "bit", re.sub("secs?$", "s", unit.casefold()))
     return next((known for known in units if known.casefold() == folded), None)
 
@@ -97,7 +97,7 @@ def parse_number(text: str) -> float | None:
 
 
 def parse_digits(text: str) -> int:
-    """The number; of more than 4300 digits, which Python does not convert, another huge one."""
+    """The number. Python converts at most 4300 digits, so more give another huge number."""
     return int(text[:4300])
 
 

@@ -25,7 +25,11 @@ def simulate(n: int, aligned: bool = False) -> Prediction:
 
 
 def test_two_stations_that_draw_0_or_1() -> None:
-    """Whoever lost has 0 left, and meets the winner's 0 every second time; so do two draws."""
+    """Every second access is a collision, with two of three transmissions.
+
+    After a success the loser has a backoff of 0 left, and the winner draws 0 with probability 1/2.
+    After a collision both draw the same backoff with probability 1/2.
+    """
     edca = Edca(cw_min=1, cw_max=1)
     found = simulate_any(2, PPDU_US, ACK_US, PAYLOAD, edca, exchanges=100_000)
     assert found.collision_probability == pytest.approx(2 / 3, rel=0.01)
@@ -50,10 +54,10 @@ def test_throughput_matches_the_simulation(n: int) -> None:
 @pytest.mark.parametrize(
     ("n", "least", "most"),
     [
-        # Two that have collided draw anew at the same boundary, from windows that grew together:
-        # they do not attempt independently, and the model says too little.
+        # Two stations that have collided draw new backoffs at the same boundary, from windows of
+        # the same size. They are not independent, so the model predicts too few collisions.
         (2, 0.93, 0.96),
-        # Nor do a few, and the colliders' boundaries are 15 us off the bystanders'.
+        # The same with a few stations, whose slot boundaries also differ by 15 us after collisions.
         (3, 0.93, 0.96),
         (5, 0.965, 0.985),
         (10, 0.99, 1.01),
@@ -67,8 +71,8 @@ def test_collision_probability_matches_for_many_stations(n: int, least: float, m
 
 
 def test_early_return_of_colliders_adds_collisions() -> None:
-    """Their boundaries and the bystanders' interleave, so more accesses lie within a slot."""
+    """Their slot boundaries differ from those of the others: more accesses are within a slot."""
     ratio = simulate(5).collision_probability / simulate(5, aligned=True).collision_probability
     assert 1.01 < ratio < 1.03
     ratio = simulate(2).collision_probability / simulate(2, aligned=True).collision_probability
-    assert ratio == 1  # no bystanders
+    assert ratio == 1  # there are no other stations

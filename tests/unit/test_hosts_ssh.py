@@ -30,9 +30,9 @@ SSH = """\
 while [ "$1" != -- ]; do shift; done
 PATH={there} exec sh -c "$3"
 """
-# It writes agent.sh slowly.
+# A cat that writes agent.sh slowly.
 CAT = '#!/bin/sh\n[ "$1" ] || sleep 0.5\nexec {cat} "$@"\n'
-# The first two that remove a directory end as if a file had been created meanwhile.
+# An rm whose first two calls fail, as if a file had been created in the directory meanwhile.
 RM = """\
 #!/bin/sh
 for flag in {flags}; do
@@ -40,7 +40,7 @@ for flag in {flags}; do
 done
 exec {rm} "$@"
 """
-# The first one that removes a directory takes long, after one of its files.
+# An rm whose first call removes one file of the directory, and the others after a pause.
 SLOW_RM = """\
 #!/bin/sh
 if [ "$1" = -rf ] && [ ! -e {flag} ]; then
@@ -50,14 +50,14 @@ if [ "$1" = -rf ] && [ ! -e {flag} ]; then
 fi
 exec {rm} "$@"
 """
-# The first one finds a directory that another client removes then.
+# A mkdir whose first call finds a directory that another client then removes.
 MKDIR = """\
 #!/bin/sh
 exec 2>&1
 [ -e {flag} ] || {{ : >{flag}; exec {mkdir} /; }}
 exec {mkdir} "$@"
 """
-# Without fractions of seconds, as in OpenWrt's BusyBox.
+# A date and a sleep without fractions of seconds, as in OpenWrt's BusyBox.
 DATE = '#!/bin/sh\ncase $1 in\n*%N) echo "$({date} +%s)%N" ;;\n*) exec {date} "$@" ;;\nesac\n'
 SLEEP = '#!/bin/sh\ncase $1 in\n*.*) exit 1 ;;\nesac\nexec {sleep} "$@"\n'
 
@@ -116,7 +116,7 @@ def test_busybox_suffices_on_the_access_point(there: Path, tmp_path: Path, remot
     assert abs(ahead_s) <= error_s
     [directory] = (tmp_path / "host").iterdir()
     beat = directory / "beat"
-    for _ in range(2):  # it is still told that it is not forgotten
+    for _ in range(2):  # heartbeats continue
         beat.unlink(missing_ok=True)
         wait_until(beat.exists, timeout_s=10)
 

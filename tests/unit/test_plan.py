@@ -47,7 +47,7 @@ def test_the_wire_always_has_a_delay_and_optionally_a_rate() -> None:
     assert wire(delay="50ms", wire_queue=300) == [
         "must tc qdisc add dev eth0 root handle 1: netem delay 50000us limit 300"
     ]
-    # TCP would take what the first qdisc refuses for local congestion without a loss.
+    # The queue is tbf's: if netem refuses a packet, TCP retries it, which is no loss.
     assert wire(rate="10Mbit", wire_queue=300) == [
         "must tc qdisc add dev eth0 root handle 1: netem delay 1us limit 1000000",
         "must tc qdisc add dev eth0 parent 1:1 handle 2: "

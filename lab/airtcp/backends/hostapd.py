@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """hostapd for access points of 802.11be, and wpa_supplicant for stations that roam or at 6 GHz.
 
-They are those of the guest, or of `setup be`; wpa_supplicant for stations that roam is the host's.
-Other runs keep the programs of the guest, so these do not change them.
+A run that needs them gets its own root file system: with the host's programs, or with those that
+`setup be` has built. All other runs are unaffected.
 """
 
 import functools
@@ -19,7 +19,7 @@ from airtcp.parameters.ieee80211 import is_6ghz
 from airtcp.paths import PROGRAM
 from airtcp.testbed.model import Testbed
 
-# A key of its configuration that it knows only if it was built with 802.11be.
+# A configuration key that only a hostapd built with 802.11be contains.
 _KEY = b"eht_oper_chwidth"
 _SUPPLICANT = "wpa_supplicant"
 _REMEDY = f"`{PROGRAM} setup be` builds it"
@@ -37,13 +37,13 @@ def knows_eht(program: Path) -> bool:
 
 
 def candidates() -> list[Path]:
-    """That of the system and that of `setup be`, if they exist."""
+    """The hostapd of the system and the one that `setup be` has built, if they exist."""
     system, built = programs.find("hostapd"), installed()
     return [*([Path(system)] if system else []), *([built / "hostapd"] if built else [])]
 
 
 def find() -> Path | None:
-    """The first of these that was built with 802.11be."""
+    """The first candidate that was built with 802.11be."""
     return next(filter(knows_eht, candidates()), None)
 
 

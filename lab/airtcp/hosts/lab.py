@@ -37,7 +37,7 @@ _BEFORE_NS = 60 * 10**9
 
 
 class HostsLab:
-    """Installs the agents in `with`; afterwards all settings are restored, whatever happens."""
+    """Context manager: installs the agents, and restores all settings however the block ends."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class HostsLab:
         self._convert(testbed, run_dir)
 
     def _lost(self, error: LostError) -> StopError:
-        """What has become of the host that was lost. Waits for one that reboots."""
+        """The error for a host that was lost; waits for a host that reboots."""
         remote = next(remote for remote in self._remotes if str(error).startswith(str(remote)))
         deadline = time.monotonic() + self._inventory.dead_man_s
         while time.monotonic() < deadline:

@@ -31,9 +31,9 @@ class Needs:
 class Facts:
     """What a host is like.
 
-    policies: its ACK policies that are loaded; empty on plain Linux. clock_ahead_s: of its clock,
-    relative to ours, when the last run began; clock_error_s: of that. radio: what iw reports about
-    the radio at its interface, by key; None without one.
+    policies: its ACK policies that are loaded; empty on plain Linux. clock_ahead_s: how far its
+    clock was ahead of ours when the last run began; clock_error_s: the uncertainty of that. radio:
+    what iw reports about the radio at its interface, by key; None without one.
     """
 
     name: str
@@ -86,7 +86,7 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
 
 
 def clock(remote: Remote) -> tuple[float, float]:
-    """clock_ahead_s and clock_error_s now. Raises AirtcpError if an end's are too uncertain."""
+    """Measure clock_ahead_s and clock_error_s. Raises AirtcpError if an end is too uncertain."""
     ahead_s, error_s = remote.clock()
     if isinstance(remote.entry, EndEntry) and error_s > _CLOCK_ERROR_S:
         raise AirtcpError(f"{remote}: its clock cannot be read within {_CLOCK_ERROR_S:g} s")
@@ -125,7 +125,7 @@ def _check_interface(remote: Remote, found: Mapping[str, str]) -> None:
 
 
 def _capture(remote: Remote) -> tuple[object, ...]:
-    """A command as that of a capture, for which root is asked."""
+    """The command of a capture, to check that it may run as root."""
     timeout = ("timeout", "--preserve-status", "-s", "INT", 1)
     tcpdump = f"tcpdump -Z root -n -i {remote.entry.interface} -s {CAPTURED_BYTES}".split()
     return (*timeout, *tcpdump, "--time-stamp-precision=nano", "-w", "-")

@@ -229,7 +229,7 @@ def _with_declaration_next_to_its_type(diff: Diff) -> Diff:
 
 
 def _not_a_module(source: str) -> str:
-    """Without exported symbols, with which another module might conflict."""
+    """Remove exported symbols, which might conflict with those of another module."""
     left_out = r"^(?:EXPORT_SYMBOL|MODULE_|#include <linux/(?:export|module)\.h>).*\n"
     return re.sub(left_out, "", source, flags=re.M).rstrip() + "\n"
 

@@ -109,7 +109,7 @@ class Parameters(
         return kept._reset_idle(given_values.keys()).check()
 
     def _reset_idle(self, kept: Collection[str]) -> "Parameters":
-        """The same, with the defaults of all parameters without effect but those to be kept."""
+        """These parameters, with those that have no effect reset to defaults, except `kept`."""
         parameters = self
         while idle := {
             name: default

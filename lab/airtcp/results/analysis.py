@@ -262,9 +262,8 @@ class Pairs:
     """Pairs of runs of two sweeps with equal parameters and seed: by case, then by seed.
 
     alone: number of runs in each sweep without a counterpart. differing: if there are no pairs,
-    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`, or, if each has
-    one, a text for that. topology: in the same form, what differs in the custom topologies of the
-    sweeps.
+    parameters (and seed) that have no value in common, as `delay (0ms; 10ms)`, or a text if there
+    is no such parameter. topology: in the same form, the differences between custom topologies.
     """
 
     factors: Sequence[str]

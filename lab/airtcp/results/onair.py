@@ -111,7 +111,7 @@ def transmissions(path: Path, end_s: float) -> Sent:
 
 
 def _window_s(path: Path, testbed: Testbed) -> tuple[float, float, bool]:
-    """From the start of the transfer to its end or to that of the capture; whether the former."""
+    """The captured part of the transfer (start, end), and whether that is all of it."""
     start_s = airtrace.transfer_start_ns(path) / _NS_PER_S
     transfer_s = read_airsim(path.parent)["time_ns"] / _NS_PER_S
     if testbed.bulk and not testbed.exchanges:

@@ -227,7 +227,7 @@ def _joining(testbed: Testbed) -> list[Step]:
 
 
 def _roaming(testbed: Testbed) -> list[Step]:
-    """The configuration of stations that choose their access points."""
+    """The configuration of roaming stations."""
     ssid = testbed.access_points[0].ssid
     return [
         wifi.roaming_conf(node.name, ssid, _channels(testbed), node.roam_below_dbm)
@@ -237,7 +237,7 @@ def _roaming(testbed: Testbed) -> list[Step]:
 
 
 def _channels(testbed: Testbed) -> list[int]:
-    """The channels that stations scan which choose their access points."""
+    """The channels that roaming stations scan."""
     return [node.parameters.channel for node in testbed.wireless("access_point")]
 
 

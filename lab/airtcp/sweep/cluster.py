@@ -169,7 +169,7 @@ class _Runs:
             yield run
 
     def done(self, run: _Run) -> None:
-        """The worker can execute another one, while the files are stored."""
+        """Free the place of the worker; the files of the run are still to be stored."""
         if run in self._executed:
             self._executed.remove(run)
             self._being_stored.add(run)

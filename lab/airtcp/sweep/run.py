@@ -207,7 +207,7 @@ def _timeout_virtual_s(testbed: Testbed, run_dir: Path) -> float:
 
 
 def convert_captures(run_dir: Path, testbed: Testbed) -> None:
-    """Write *.pcapng instead of the captures of tcpdump, which ends later than captures are to."""
+    """Convert the captures to *.pcapng, cut off at capture_duration: tcpdump ends later."""
     to_ns, limit_s = math.inf, testbed.parameters.capture_duration_s
     start_ns = read_transfer_start_ns(run_dir)
     if limit_s is not None and start_ns is not None:
@@ -263,7 +263,7 @@ def _failure(ended: GuestResult, run_dir: Path) -> str:
 
 
 def _with_cause(failure: str, testbed: Testbed) -> str:
-    """The failure, after what the parameters tell about why nothing can arrive, or has arrived."""
+    """The failure, preceded by its likely cause in the parameters, if nothing arrived."""
     if any(server.parameters.wire_loss == 1 for server in testbed.servers):
         return f"wire_loss 1.0 loses every packet: {failure}"
     if STALLED not in failure and "no answer" not in failure:

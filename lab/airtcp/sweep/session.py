@@ -136,7 +136,7 @@ class SweepResult:
 
     @property
     def exit_code(self) -> int:
-        """That of the command. The greatest of several is that of all of them."""
+        """The exit code of the command; after several sweeps, the greatest counts."""
         return interrupts.CODE if self.interrupted else int(self.failed)
 
 
@@ -176,11 +176,12 @@ def measure(
 def measure_all(
     options: SweepOptions, planned: Iterable[Planned]
 ) -> list[tuple[Planned, SweepResult]]:
-    """Like measure() for each, in the same order; only for those begun before it is stopped.
+    """Do planned sweeps as measure() does; the results are in the same order.
 
-    On this machine, the next one is taken from planned and begins when a processor is free. One
-    that cannot be done is reported, and the others are done. Raises AirtcpError if the cluster
-    fails before one has ended; later, that is reported, too, and no other one begins.
+    On this machine, the next sweep is taken from `planned` and begins as soon as a processor is
+    free. A sweep that cannot be done is reported, and the others are done. After Ctrl-C, no other
+    sweep begins, and those that had not begun have no result. Raises AirtcpError if the cluster
+    fails before the first sweep has ended; a later failure is reported and ends the others.
     """
     ended: dict[int, tuple[Planned, SweepResult]] = {}
 

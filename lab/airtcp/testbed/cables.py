@@ -80,9 +80,9 @@ def forward(parameters: Parameters, lossy: bool) -> Shaper:
     lossy: it loses packets at some time during the run.
 
     With radios there is always a delay, at least that of a cable: a delayed packet is no longer
-    accounted to its socket, as after a network card has sent it. With rate_at server it is until
-    it has crossed the cable, unless there is a delay. With a rate the queue is tbf's, which loses
-    what it drops. TCP would take what netem refuses for local congestion without a loss.
+    accounted to its socket, as after a network card has sent it. With rate_at server and without a
+    delay, a packet is accounted until it has crossed the cable. With a rate the queue is tbf's,
+    whose drops are losses for TCP. If netem refuses a packet, TCP enters CWR and retries instead.
     """
     way = path(parameters).forward
     if parameters.rate_at == "server":

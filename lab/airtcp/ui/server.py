@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The server of the pages: on 127.0.0.1 only, for who knows the random token in its URL."""
+"""The server of the pages: on 127.0.0.1 only, for those who know the random token in its URL."""
 
 import hmac
 import secrets
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(page.body)
 
     def _page(self) -> Page:
-        """The page for the request; other names of this host would let other sites read it."""
+        """The page for the request. Other Host names are refused, against DNS rebinding."""
         not_found = Page(b"not found\n", "text/plain", HTTPStatus.NOT_FOUND)
         try:
             parts = urlsplit(self.path)
