@@ -242,8 +242,8 @@ def output(command: Sequence[str]) -> str:
     return done.stdout
 
 
-def kept(what: object, measure: Callable[[], Outcome]) -> Outcome:
-    """The outcome of a measurement that `what` determines: the kept one, or a new one."""
+def cached(what: object, measure: Callable[[], Outcome]) -> Outcome:
+    """The outcome of a measurement, from the cache if `what`, which determines it, is the same."""
     path = RESULTS / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:16]}.json"
     with _LOCKS.setdefault(path, Lock()):
         if path.exists():
@@ -270,9 +270,9 @@ class Simulators:
         options = scenario.options(SEED)
         command = [str(self.program), *arguments(options)]
         source = version(), SOURCE.read_bytes()
-        ns3 = kept(("ns-3", options, source), lambda: ns3_outcome(output(command)))
+        ns3 = cached(("ns-3", options, source), lambda: ns3_outcome(output(command)))
         what = "airtcp", scenario.settings(), self.kernel.hash
-        ours = kept(what, lambda: self._airtcp(scenario))
+        ours = cached(what, lambda: self._airtcp(scenario))
         pairs = [
             Pair(
                 part,

@@ -62,7 +62,7 @@ def _shortened(argument: str) -> str:
     return f".../{path.name}" if path.name not in ("", "..") else "..."
 
 
-def words(command: str) -> list[str]:
+def split(command: str) -> list[str]:
     """The words of a command_line(), `--option=value` as two; empty if a shell cannot read it."""
     try:
         given = shlex.split(command)

@@ -74,7 +74,7 @@ def run_guest(
     log = run_dir / console.FILE
     began = time.monotonic()
     if interactive:
-        code, cpu_s = _attend(command, directory, environment)
+        code, cpu_s = _lend_terminal(command, directory, environment)
         exceeded = None
         log.write_text("(the console of an interactive guest is not recorded)\n")
     else:
@@ -161,7 +161,9 @@ def _end_of(process: "subprocess.Popen[bytes]") -> "Iterator[select.poll]":
         os.close(pidfd)
 
 
-def _attend(command: list[str], directory: Path, environment: dict[str, str]) -> tuple[int, float]:
+def _lend_terminal(
+    command: list[str], directory: Path, environment: dict[str, str]
+) -> tuple[int, float]:
     """Give the terminal to the guest until it ends, then restore its settings."""
     if not os.isatty(0):
         raise InputError("an interactive guest requires a terminal on standard input")

@@ -73,7 +73,7 @@ def available_memory() -> list[tuple[int, str]]:
         limits.append((int(text) >> 10, f"{int(text) >> 10:,} MB of memory are available"))
     for group, files in _memory_groups():
         with suppress(OSError, ValueError):  # without a limit, version 2 has the word max
-            left_mb = _left(group, *files) >> 20
+            left_mb = _available_bytes(group, *files) >> 20
             limits.append((left_mb, f"the memory cgroup {group} has {left_mb:,} MB left"))
     return limits
 
@@ -101,7 +101,7 @@ def _memory_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
                     yield group, _VERSION_1 if controllers else _VERSION_2
 
 
-def _left(group: Path, limit: str, usage: str, prefix: str) -> int:
+def _available_bytes(group: Path, limit: str, usage: str, prefix: str) -> int:
     """Memory in bytes that a cgroup has left. Linux reclaims the cache of files."""
     rows = [line.split() for line in (group / "memory.stat").read_text().splitlines()]
     cache = {f"{prefix}inactive_file", f"{prefix}active_file"}

@@ -37,7 +37,7 @@ def unusual(factors: Mapping[str, _Value], usual: Mapping[str, _Value]) -> dict[
     return {name: value for name, value in factors.items() if usual.get(name) != value}
 
 
-def words(name: str) -> str:
+def display_name(name: str) -> str:
     """The name of a parameter or metric as text: `ACK policy`."""
     return " ".join("ACK" if word == "ack" else word for word in name.split("_"))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from airtcp.experiment.casenames import words
+from airtcp.experiment.casenames import display_name
 from airtcp.experiment.topology import (
     AccessPoint,
     Change,
@@ -53,7 +53,7 @@ def lines(network: Network) -> Iterator[str]:
 
 
 def _values(given: Mapping[str, Any]) -> str:
-    text = ", ".join(f"{words(name)} {value}" for name, value in given.items())
+    text = ", ".join(f"{display_name(name)} {value}" for name, value in given.items())
     return f": {text}" if text else ""
 
 

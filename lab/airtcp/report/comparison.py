@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from airtcp.experiment.casenames import unusual, words
+from airtcp.experiment.casenames import display_name, unusual
 from airtcp.experiment.figures import MetricFigure
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -105,7 +105,7 @@ def compare(results: Results, headline: Headline) -> Comparison | None:
             condition = _label(group[0], others, results.usual)
             rows += _rows(group, name, base, condition, headline.metric)
         if rows:
-            kind = _PLURALS.get(name, f"values of {words(name)}")
+            kind = _PLURALS.get(name, f"values of {display_name(name)}")
             return Comparison(headline, name, kind, _named(name, base), rows)
     if len(cases) < 2:
         return None

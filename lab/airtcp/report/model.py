@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
-from airtcp.experiment.casenames import unusual, usual_values, words
+from airtcp.experiment.casenames import display_name, unusual, usual_values
 from airtcp.experiment.experiment import condition_of
 from airtcp.experiment.figures import Figure
 from airtcp.experiment.papers import SIGNS, Precision
@@ -400,12 +400,12 @@ def factor(name: str, value: object) -> str:
     """A factor with its value: `delay 50 ms`; `cubic`, as no other factor has such values."""
     if name == "congestion_control":
         return str(value)
-    return f"{words(name)} {readable(value)}"
+    return f"{display_name(name)} {readable(value)}"
 
 
 def settings_of(command: str) -> list[str]:
     """What the command of a sweep set: `delay=0ms,10ms`, `duration=5s`, `quick`."""
-    given = provenance.words(command)
+    given = provenance.split(command)
     pairs = list(itertools.pairwise([*given, ""]))
     return [
         *(value for option, value in pairs if option == "--set"),

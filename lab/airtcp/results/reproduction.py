@@ -299,7 +299,7 @@ def write(out_dir: Path, documents: Sequence[tuple[Experiment, SweepDocument]]) 
 
 def _command(document: SweepDocument) -> str:
     """The command that did the runs, without the directory and the number of parallel runs."""
-    words = provenance.words(document.command)
+    words = provenance.split(document.command)
     for option in ("--out", "--jobs"):
         if option in words:
             place = words.index(option)

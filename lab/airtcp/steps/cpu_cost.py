@@ -33,7 +33,7 @@ def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ())
         run(f"tc qdisc add dev {_DEVICE} parent 1:1 handle 2: {queue}"),
     ]
     for device, way in ways:
-        steps += [filters.classified(device), run(f"tc filter add dev {device} {way} {redirect}")]
+        steps += [filters.clsact(device), run(f"tc filter add dev {device} {way} {redirect}")]
     return steps
 
 

@@ -29,7 +29,7 @@ def functional_block(name: str) -> list[Step]:
     return [run(f"ip link add {name} type ifb"), run(f"ip link set {name} up")]
 
 
-def classified(device: str) -> Run:
+def clsact(device: str) -> Run:
     """Allow filters on ingress and egress of a device; may be repeated."""
     return run(f"tc qdisc replace dev {device} clsact")
 
@@ -63,7 +63,7 @@ def police_all(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) ->
     of 102,400 bytes. Its match has no protocol: it also limits SYN, FIN, data and ACKs with SACK.
     """
     return [
-        classified(flow.device),
+        clsact(flow.device),
         run(
             f"tc filter add dev {flow.device} ingress protocol all prio 1 "
             f"u32 match ip dst {flow.destination}/32 action police rate {round(rate_bps)}bit "
@@ -94,7 +94,7 @@ def police(flow: AckFlow, number: int, rate_bps: float, burst_bytes: int) -> lis
     )
     again = f"police index {number}"
     return [
-        classified(flow.device),
+        clsact(flow.device),
         *(
             run(f"tc filter add dev {flow.device} ingress protocol ip prio 1 {match}", *action)
             for match, action in zip(
@@ -120,7 +120,7 @@ def shape(flows: Sequence[AckFlow], rate_bps: float, device: str) -> list[Step]:
         ),
     ]
     for flow in flows:
-        lines.append(classified(flow.device))
+        lines.append(clsact(flow.device))
         lines += [
             run(
                 f"tc filter add dev {flow.device} ingress protocol ip prio 1 {match} "

@@ -6,7 +6,7 @@ Qdiscs see whole Ethernet frames without the FCS.
 
 from airtcp.steps import filters
 from airtcp.steps.step import Step, run
-from airtcp.testbed.cables import FRAME_BYTES, Shaper, Way
+from airtcp.testbed.cables import FRAME_BYTES, OneWayPath, Shaper
 from airtcp.testbed.model import End
 
 # Overhead of a frame on a cable (preamble, FCS, inter-frame gap), and the minimum length.
@@ -39,7 +39,7 @@ def shaped(end: End, verb: str = "add") -> list[Step]:
     ]
 
 
-def _way(way: Way, limit: int | None, segments: bool) -> list[tuple[int, str]]:
+def _way(way: OneWayPath, limit: int | None, segments: bool) -> list[tuple[int, str]]:
     """Delay and loss, with handles. netem loses a packet of many segments as a whole."""
     packets = _UNLIMITED_PACKETS if limit is None else limit
     delay = f"netem delay {max(_MIN_DELAY_US, round(way.delay_s * 1e6))}us"

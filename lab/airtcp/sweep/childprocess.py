@@ -37,13 +37,13 @@ def forked(work: Callable[[], object]) -> tuple[BaseProcess, Connection]:
 def _answer_with(work: Callable[[], object], answer: Connection, parent: int) -> None:
     """The main function of such a process."""
     with interrupts.exits_silently():
-        end_with(parent)
+        end_with_parent(parent)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         answer.send(work())
         interrupts.at_end_of_child()
 
 
-def end_with(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """Interrupt this process when its parent terminates it or is killed.
 
     Only the parent handles Ctrl-C; it ends its workers by SIGTERM. This process is in its own
@@ -52,13 +52,13 @@ def end_with(parent: int) -> None:
     """
     os.setpgid(0, 0)
     interrupts.install_in_child()
-    _prefer_to_sweep()
+    _prefer_for_oom_kill()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it was killed before prctl()
         raise KeyboardInterrupt
 
 
-def _prefer_to_sweep() -> None:
+def _prefer_for_oom_kill() -> None:
     """Make Linux kill this process and its guest before the sweep when memory runs out."""
     badness = Path("/proc/self/oom_score_adj")
     with suppress(OSError):

@@ -155,7 +155,7 @@ def work(task: Task) -> bytes:
     return pickle.dumps(Failure(f"on {platform.node()} {failure.message}"))
 
 
-# The kernel ends a server with the thread that has started it (end_with()).
+# The kernel ends a server with the thread that has started it (end_with_parent()).
 _of_thread = threading.local()
 
 

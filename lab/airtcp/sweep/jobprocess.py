@@ -21,7 +21,7 @@ from airtcp.errors import AirtcpError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
-from airtcp.sweep.childprocess import end_with, forked
+from airtcp.sweep.childprocess import end_with_parent, forked
 from airtcp.sweep.request import CODE, RunRequest, hash_of_code, run_directory
 from airtcp.sweep.run import run_one
 from airtcp.sweep.sweep import Failure
@@ -86,7 +86,7 @@ def main() -> None:
     """
     parent = pickle.load(sys.stdin.buffer)
     with interrupts.exits_silently():
-        end_with(parent)
+        end_with_parent(parent)
         while True:
             try:
                 given = pickle.load(sys.stdin.buffer)

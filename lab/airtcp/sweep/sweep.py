@@ -157,11 +157,11 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
     After Ctrl-C or StopError, batches that have begun end with what they have, and no others begin.
     Raises KeyboardInterrupt if Ctrl-C comes when none has begun, or all that have begun have ended.
     """
-    begun: deque[_Begun] = deque()
+    begun: deque[_ActiveBatch] = deque()
 
     def taken() -> Generator[Batch]:
         for batch in batches:
-            begun.append(_Begun(batch))
+            begun.append(_ActiveBatch(batch))
             yield batch
 
     def end_finished() -> None:
@@ -171,7 +171,7 @@ def sweep_batches(batches: Iterable[Batch], processes: int, say: Say) -> None:
 
     def handle(event: Event) -> None:
         for each in begun:
-            if each.concerned(event):
+            if each.is_affected_by(event):
                 each.add(event)
                 break
         end_finished()
@@ -206,7 +206,7 @@ class _Results:
         return Outcome(self._recorded, self._failures, interrupted, stopped)
 
 
-class _Begun:
+class _ActiveBatch:
     """A batch with its results so far."""
 
     def __init__(self, batch: Batch) -> None:
@@ -214,7 +214,7 @@ class _Begun:
         self._results = _Results()
         self.waiting: set[Request] = set(batch.todo)
 
-    def concerned(self, event: Event) -> bool:
+    def is_affected_by(self, event: Event) -> bool:
         """Whether an event is for this batch. If no run has ended, it is for all; one shows it."""
         return event.ended is None or event.ended[0] in self.waiting
 

@@ -11,7 +11,7 @@ FRAME_BYTES = 1514
 
 
 @dataclass(frozen=True)
-class Way:
+class OneWayPath:
     """A path in one direction. rate_bps: None: limited only by the cable."""
 
     delay_s: float
@@ -23,16 +23,16 @@ class Way:
 class Path:
     """The path between the server and the access network."""
 
-    forward: Way
-    back: Way
+    forward: OneWayPath
+    back: OneWayPath
 
 
 # Rates so asymmetric that ACKs, one for two segments, fill the return path (RFC 3449, section 2):
 # more than 44 to 1 with TCP timestamps. Delays are typical for such links.
 PATHS: Mapping[str, Path] = {
-    "satellite": Path(Way(0.270, 20e6), Way(0.270, 256e3)),
-    "adsl": Path(Way(0.015, 8e6), Way(0.015, 128e3)),
-    "lte": Path(Way(0.025, 50e6), Way(0.025, 1e6)),
+    "satellite": Path(OneWayPath(0.270, 20e6), OneWayPath(0.270, 256e3)),
+    "adsl": Path(OneWayPath(0.015, 8e6), OneWayPath(0.015, 128e3)),
+    "lte": Path(OneWayPath(0.025, 50e6), OneWayPath(0.025, 1e6)),
 }
 
 
@@ -42,8 +42,8 @@ def path(parameters: Parameters) -> Path:
         preset = PATHS[parameters.path]
         return replace(preset, forward=replace(preset.forward, loss=parameters.wire_loss))
     return Path(
-        Way(parameters.delay_s, parameters.rate_bps, parameters.wire_loss),
-        Way(parameters.return_delay_s, parameters.return_rate_bps),
+        OneWayPath(parameters.delay_s, parameters.rate_bps, parameters.wire_loss),
+        OneWayPath(parameters.return_delay_s, parameters.return_rate_bps),
     )
 
 
@@ -58,7 +58,7 @@ class Shaper:
     None: latency_s at this rate. ack_filter: the stage (parameters/ack_filter.py) in the queue.
     """
 
-    way: Way | None = None
+    way: OneWayPath | None = None
     wire_packets: int | None = None
     segments: bool = False
     rate_bps: float | None = None
@@ -132,7 +132,7 @@ def _slower_bps(parameters: Parameters) -> float:
 def back(parameters: Parameters) -> Shaper | None:
     """The path from the access network to a server."""
     way, ethernet = path(parameters).back, parameters.access == "ethernet"
-    if not ethernet and way == Way(0.0, None):
+    if not ethernet and way == OneWayPath(0.0, None):
         return None
     rate_bps = way.rate_bps or (parameters.ethernet_rate_bps if ethernet else None)
     cake = [stage for stage in parameters.ack_filter if stage.startswith("cake")]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airtcp.experiment.casenames import words
+from airtcp.experiment.casenames import display_name
 from airtcp.experiment.experiment import KERNEL_FACTOR
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
@@ -246,7 +246,7 @@ def _common(metrics: Sequence[str]) -> str:
 def name(metric: str) -> str:
     """The label of a metric or a factor: `ping_rtt_ms_p50` is "ping RTT, median"."""
     if metric in NUMBERS:
-        return words(metric)
+        return display_name(metric)
     parts = []
     for word in _UNIT.sub("", metric).split("_"):
         percentile = f", {word[1:]}th percentile" if word[:1] == "p" and word[1:].isdigit() else ""
@@ -256,7 +256,7 @@ def name(metric: str) -> str:
 
 def heading(name: str | None) -> str:
     """The heading of a factor's column in a table."""
-    return words(name) if name else "line"
+    return display_name(name) if name else "line"
 
 
 def _each(places: Iterable[Place], label: Callable[[Place], str]) -> list[str]:

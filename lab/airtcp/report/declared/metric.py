@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.casenames import words
+from airtcp.experiment.casenames import display_name
 from airtcp.experiment.figures import MetricFigure
 from airtcp.parameters import NUMBERS
 from airtcp.report.declared import layout, panels
@@ -64,7 +64,7 @@ def _table(figure: MetricFigure, laid_out: Layout) -> Table:
     metrics = (figure.x, *figure.y)
     heads, texts = panels.case_columns(figure)
     if figure.along:
-        heads.append(words(figure.along))
+        heads.append(display_name(figure.along))
     rows, sources = [], []
     for place in laid_out.places:
         measured, published = place.measured, place.measured.published
@@ -101,7 +101,7 @@ def _caption(figure: MetricFigure, laid_out: Layout, shown: Sequence[Measured]) 
         caption.append("Thin bars: 95% interval (Student t), which may extend beyond the axes.")
     if figure.along and len(laid_out.alongs) > 1:
         caption.append(
-            f"Points of a line are joined along {words(figure.along)}: "
+            f"Points of a line are joined along {display_name(figure.along)}: "
             f"{', '.join(laid_out.alongs)}."
         )
     if any(place.published((figure.x, metric)) for place in laid_out.places for metric in figure.y):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.casenames import words
+from airtcp.experiment.casenames import display_name
 from airtcp.experiment.figures import ModelFigure
 from airtcp.report.declared import layout, panels
 from airtcp.report.figure import (
@@ -98,7 +98,9 @@ def _table(figure: ModelFigure, lines: Lines, mean: MeanAbsoluteError) -> Table:
         ]
     )
     set_up = figure.model_dump(mode="json", exclude={"title", "model"})
-    settings = ", ".join(f"{words(name)} {readable(value)}" for name, value in set_up.items())
+    settings = ", ".join(
+        f"{display_name(name)} {readable(value)}" for name, value in set_up.items()
+    )
     columns = ["line", "limit (packets)", "k (packets)"]
     for what, unit in (("throughput", "Mbit/s"), ("RTT", "ms")):
         columns += [f"{what} ({unit})", "model", "error", "error (%)"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from airtcp.experiment.casenames import words
+from airtcp.experiment.casenames import display_name
 from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.report.declared import layout
 from airtcp.report.declared.layout import Layout, Place
@@ -110,7 +110,7 @@ def case_columns(
 ) -> tuple[list[str], Callable[[Place], list[str]]]:
     """The columns of a table that identify a case: their headings, and the texts of a place."""
     heads = [layout.heading(figure.lines)]
-    heads += [words(factor) for factor in (figure.panels, figure.rows) if factor]
+    heads += [display_name(factor) for factor in (figure.panels, figure.rows) if factor]
 
     def texts(place: Place) -> list[str]:
         cells = [place.line or "all"]
