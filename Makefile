@@ -43,7 +43,7 @@ else
 	$(TESTS) $(PARALLEL) 4 -m "not slow" $(SYSTEM)
 endif
 
-# One file per process; at most as many processes as there are processors, and as the number says.
+# One test file per process; at most one process per processor, and at most the number that follows.
 PARALLEL := -n logical --dist loadfile --maxprocesses
 
 test-unit: ## unit tests, which need neither a kernel nor a browser
@@ -183,7 +183,7 @@ growth: ## plot the growth of windows, Figure 2.9 of Statkus' dissertation, in d
 hardware: ## compare with measurements on real hardware, and write the errors and the plot in docs
 	$(BENCH) bench/hardware.py
 
-thesis: ## run thesis-lan as often as the thesis, and write what 10 runs can show in docs; 15 minutes
+thesis: ## run thesis-lan as often as the thesis, and write the table of its results in docs; 15 minutes
 	$(BENCH) bench/thesis.py
 
 tsq-paper: ## run the experiments of the TSQ paper, and write their tables in docs; EXPERIMENTS=tsq-size

@@ -101,9 +101,9 @@ list_packages() {
 		# shellcheck disable=SC2086
 		can_be_root || say "only root can install packages: apt-get install" $missing
 	elif command -v dnf >/dev/null; then
-		say "packages are not installed here; needed are: dnf install$(packages_of 3)"
+		say "setup installs no packages with dnf; run: dnf install$(packages_of 3)"
 	elif command -v pacman >/dev/null; then
-		say "packages are not installed here; needed are: pacman -S --needed$(packages_of 4)"
+		say "setup installs no packages with pacman; run: pacman -S --needed$(packages_of 4)"
 	else
 		say "no apt-get, dnf or pacman: install the packages listed in $here/packages.txt"
 	fi

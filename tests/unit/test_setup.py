@@ -259,7 +259,7 @@ def test_other_distributions_get_the_names_of_their_packages(
     done = setup(programs, HOME=tmp_path)
     assert done.returncode == 0
     first = done.stderr.splitlines()[0]
-    assert first.startswith(f"airtcp: packages are not installed here; needed are: {command} ")
+    assert first.startswith(f"airtcp: setup installs no packages with {manager}; run: {command} ")
     assert " - " not in first and "qemu" not in first
 
 
