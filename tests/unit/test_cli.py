@@ -342,7 +342,7 @@ def test_an_error_caused_by_ctrl_c_exits_with_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def build(*_: object, **__: object) -> Kernel:
-        monkeypatch.setattr(interrupts, "came", lambda: True)
+        monkeypatch.setattr(interrupts, "arrived", lambda: True)
         raise InputError("Error calling function `plain`: KeyboardInterrupt: ")
 
     monkeypatch.setattr(image, "build", build)

@@ -127,11 +127,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=V1,V2",
         action="append",
         default=[],
-        help="set a parameter; several values make it a factor. The cases are then all "
-        "combinations of the values given, and of the experiment's ACK policies unless they are "
-        "given too, instead of those of its design. The design is kept with a single value of "
-        + ", ".join(sorted(OBSERVATION))
-        + ", which only affects how runs are observed; measured values may change slightly",
+        help="set a parameter; several values make it a factor. The design of the experiment is "
+        "replaced: the cases are all combinations of the values given, each with all ACK policies "
+        "of the experiment unless ack_policy is set. A single value of a parameter that only "
+        "affects how runs are observed keeps the design, but may change measured values slightly: "
+        + ", ".join(sorted(OBSERVATION)),
     )
     complete_with(setting, _parameters)
     parser.add_argument("--duration", metavar="D", help="short for --set duration=D")

@@ -140,13 +140,14 @@ METRICS: Mapping[str, Metric] = {
     ),
     "mac_acks_per_s": Metric(
         "1/s",
-        "802.11 ACKs and BlockAcks per second on the air, of the part of the transfer in the "
-        "capture; needs capture: air",
+        "802.11 ACKs and BlockAcks per second on the air, in the captured part of the transfer; "
+        "needs capture: air",
     ),
     "station_tx_share": Metric(
         "",
-        "share of the same time in which a station's radio transmits, mean of all stations; needs "
-        "capture: air, as the next five; null if stations scan or join other access points",
+        "share of the captured part of the transfer in which a station's radio transmits, mean of "
+        "all stations; needs capture: air, as the next five; null if stations scan or join other "
+        "access points",
     ),
     "station_rx_share": Metric(
         "",

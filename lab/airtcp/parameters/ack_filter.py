@@ -86,8 +86,8 @@ class Stage(Section):
     ack_filter_match: Annotated[Literal["acks", "destination"], _POLICE] = parameter(
         "ack_filter_match",
         "acks",
-        "police: what it limits: bare ACKs; or all packets to the sender of the data, where no "
-        "other packet passes",
+        "police: acks: it limits bare ACKs; destination: it limits all packets to the sender of "
+        "the data, and drops all others",
     )
     ack_hold: Annotated[int, count(2, 65535), _HOLD] = parameter(
         "ack_hold", 8, "hold: number of ACKs that are replaced by the newest of them"

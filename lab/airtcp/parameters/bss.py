@@ -80,8 +80,8 @@ class Bss(Capability):
     ] = parameter(
         "ul_ofdma_interval",
         5e-3,
-        "ul_ofdma: minimum time between Trigger frames that ask for reports, and between all "
-        "while the access point has data to send",
+        "ul_ofdma: minimum time between Trigger frames that ask for buffer status reports, and "
+        "between all Trigger frames while the access point has data to send",
     )
     mu_edca: Annotated[Literal["low", "never", "off"], OnlyWith("ul_ofdma", "on")] = parameter(
         "mu_edca",

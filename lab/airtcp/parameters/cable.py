@@ -30,8 +30,8 @@ class Link(Section):
     wire_loss: Annotated[float, fraction(0, 1), Scale(1e8)] = parameter(
         "wire_loss",
         0.0,
-        "loss probability of frames on the wired link, server to access point, before the rate; "
-        "GSO packets are segmented before",
+        "loss probability of frames on the wired link, server to access point; applies before the "
+        "rate limit, and to the segments of a GSO packet one by one",
     )
 
 
@@ -55,9 +55,10 @@ class Cable(Link):
     wire_queue_packets: Annotated[int, count(1, 10**7)] = parameter(
         "wire_queue",
         1000,
-        "queue limit of netem in packets, each as large as the server's GSO makes it. netem "
-        "refuses more, which the server's TCP takes for congestion without a loss (1000 is tc's "
-        "default). No effect with a rate at the path, where rate_latency is the limit",
+        "queue limit of netem in packets, each as large as the server's GSO makes it (1000 is "
+        "tc's default). netem refuses more: the server's TCP reduces its window and sends them "
+        "again, which is no loss. No effect with a rate at the path, where rate_latency is the "
+        "limit",
     )
     return_delay_s: Annotated[float, duration(0, 10), OnlyWith("path", "none"), Scale(1e6)] = (
         parameter("return_delay", 0.0, "one-way delay of the wired link, access point to server")

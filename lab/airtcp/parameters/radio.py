@@ -78,8 +78,8 @@ class Radio(DataRate):
         "rate_control",
         "fixed",
         "fixed: the rate above; minstrel: minstrel_ht, which has no HE and EHT rates, so that "
-        "802.11ax and be send at VHT rates (HT at 2.4 GHz); ideal: by error_model snr, the MCS and "
-        "streams with which most arrives at the present SNR",
+        "802.11ax and be send at VHT rates (HT at 2.4 GHz); ideal: with error_model snr, the MCS "
+        "and streams with the highest expected throughput at the current SNR",
     )
     rts_threshold_bytes: Annotated[int | None, size(0, 2347, "off")] = parameter(
         "rts_threshold", None, "PPDUs with more bytes are protected by RTS/CTS"
@@ -156,7 +156,7 @@ class Radio(DataRate):
         parameter(
             "formed_singles",
             None,
-            "queue txq with formed_ppdus: the same while each of them has one MPDU",
+            "queue txq with formed_ppdus: the limit while each A-MPDU has a single MPDU",
         )
     )
     completion_s: Annotated[
@@ -211,8 +211,8 @@ class StationRadio(Radio):
     station_preset: Annotated[Literal["same", Preset], DefaultTopologyOnly()] = parameter(
         "station_preset",
         "same",
-        "preset of the stations' radios, if the access point has another one; what can be left at "
-        "`preset` above is then the access point's only. same: one preset for all",
+        "preset of the stations' radios, if the access point has another one; parameters that can "
+        "be `preset` then apply to the access point only. same: one preset for all radios",
     )
 
     def of_stations(self) -> Self:
