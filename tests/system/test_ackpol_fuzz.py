@@ -47,7 +47,7 @@ def guests() -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(("seed", "inputs"), guests(), ids=[f"seed-{seed}" for seed, _ in guests()])
-def test_random_inputs_are_taken_or_refused_in_silence(
+def test_random_inputs_cause_no_kernel_warning(
     tools: GuestTools,
     say: Say,
     tmp_path: Path,

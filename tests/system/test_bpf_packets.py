@@ -124,7 +124,7 @@ def results(
 
 @pytest.mark.parametrize("script", [path.stem for path in AUTO])
 @pytest.mark.parametrize("kind", ["module", "bpf"])
-def test_script(results: dict[str, Any], kind: str, script: str) -> None:
+def test_script_passes(results: dict[str, Any], kind: str, script: str) -> None:
     result = results[kind][script]
     sent = "\n".join(result["sent"])
     assert not result["problem"], f"{result['problem']}\nsent by TCP:\n{sent}"

@@ -71,7 +71,7 @@ def logs(
 
 
 @pytest.mark.parametrize("script", [path.stem for path in SCRIPTS])
-def test_script(logs: dict[str, str], script: str) -> None:
+def test_script_passes(logs: dict[str, str], script: str) -> None:
     assert logs[script].endswith("exit status 0\n"), logs[script]
 
 

@@ -84,7 +84,7 @@ def run_scripts(
 
 
 @pytest.mark.parametrize("script", [path.stem for path in SCRIPTS])
-def test_script(results: dict[str, Any], script: str) -> None:
+def test_script_passes(results: dict[str, Any], script: str) -> None:
     result = results[f"{script}.pkt"]
     sent = "\n".join(result["sent"])
     assert not result["problem"], f"{result['problem']}\nsent by TCP:\n{sent}"

@@ -11,7 +11,7 @@ from airtcp import cli
 from airtcp.experiment import tournament as field
 
 
-def test_tournament(
+def test_a_tournament_ranks_policies_and_keeps_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     everything = field.load()

@@ -205,7 +205,7 @@ def test_missing_right_is_named(agent: Agent, change: str, denied: str) -> None:
     assert agent.do(f"rights {change}").returncode == 0
 
 
-def test_value_that_the_kernel_lacks_needs_no_rights(agent: Agent) -> None:
+def test_a_sysctl_that_the_kernel_lacks_needs_no_rights(agent: Agent) -> None:
     assert agent.do("rights put /proc/sys/net/ipv4/tcp_ack_policy aad").returncode == 0
 
 
@@ -217,7 +217,7 @@ def test_other_qdiscs_are_left_alone(agent: Agent) -> None:
     assert not (agent.fakes / "as-root").exists()
 
 
-def test_value_that_the_kernel_lacks(agent: Agent) -> None:
+def test_a_sysctl_that_the_kernel_lacks_is_reported(agent: Agent) -> None:
     ended = agent.do("put /proc/sys/net/ipv4/tcp_ack_policy aad")
     assert ended.stderr == (
         "this kernel has no net.ipv4.tcp_ack_policy, so it cannot be set to aad\n"

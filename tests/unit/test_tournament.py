@@ -209,7 +209,7 @@ def test_an_entrant_is_judged_only_where_it_competed() -> None:
     assert judge.standings([side], names) == []
 
 
-def test_document_and_table() -> None:
+def test_document_and_table_have_the_standings() -> None:
     judged = contests()
     standings = judge.standings(judged, TITLES)
     document = json.loads(json.dumps(judge.document(standings, judged)))
@@ -286,7 +286,7 @@ def test_an_entrant_of_which_all_runs_failed_is_last() -> None:
     assert re.search(r"^aad +- +- +0 +0 +0 +3 +-", judge.table([best, last]), re.M)
 
 
-def test_markdown(tmp_path: Path) -> None:
+def test_markdown_has_standings_and_conditions(tmp_path: Path) -> None:
     write_page(tmp_path)
     lines = (tmp_path / "tournament.md").read_text().splitlines()
     tables = [line.count("|") for line in lines if line.startswith("|")]
@@ -296,7 +296,7 @@ def test_markdown(tmp_path: Path) -> None:
     assert "| Delay | none | 150 Mbit/s | **+21.0%** |" in lines
 
 
-def test_page(tmp_path: Path) -> None:
+def test_page_has_standings_and_heat_map(tmp_path: Path) -> None:
     text = write_page(tmp_path).read_text()
     elements = Elements(text)
     assert not elements.open
