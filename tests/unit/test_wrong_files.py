@@ -19,7 +19,7 @@ title: A small one => title: | 2: title: is empty
 title: A small one => title: "unclosed | 18: not YAML: found unexpected end of stream
 title: A small one => title: Mine: yours | 2: not YAML: mapping values are not allowed
 title: A small one => \ttitle: Mine | 2: not YAML: found a tab character; indent with spaces
-parameters: => parameters: none | parameters
+parameters: => parameters: none | 6: not YAML: mapping values are not allowed
   delay: 10ms =>   delay: 10 | 6: parameters.delay: '10' is not a duration
   delay: 10ms =>   dealy: 10ms | 6: parameters.dealy: unknown key; did you mean 'delay'?
   delay: 10ms => \tdelay: 10ms | 6: not YAML: found a tab character; indent with spaces
@@ -71,7 +71,8 @@ def test_errors_in_files_are_one_line(
     path.write_text(GOOD.replace(f"{line}\n", f"{new}\n" if new else ""))
     code = cli.main(["run", str(path), "--out", str(tmp_path / "out")])
     captured = capsys.readouterr()
-    assert_one_line(code, captured.out, captured.err, message)
+    # Names of directories of pytest contain the change.
+    assert_one_line(code, captured.out, captured.err.replace(str(tmp_path), ""), message)
     assert str(path) in captured.err or "--set" in captured.err
     assert not (tmp_path / "out").exists()
 
