@@ -8,7 +8,6 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -82,7 +81,8 @@ def source_tree(tree: Path, version: str) -> None:
 
 def build_tree(tree: Path, kind: Literal["binary", "all"]) -> list[Path]:
     """Build the packages of a source tree, or with `all` only airtcp-dkms; they are next to it."""
-    run("dpkg-buildpackage", f"--build={kind}", "--no-sign", "--no-check-builddeps", cwd=tree)
+    command = ["dpkg-buildpackage", f"--build={kind}", "--no-sign", "--no-check-builddeps"]
+    programs.run(command, "dpkg-buildpackage failed", cwd=tree)
     return sorted(tree.parent.glob("*.deb"))
 
 
@@ -97,21 +97,12 @@ def environment(built: Path, directory: Path) -> None:
     libraries = directory / "lib" / f"python{PYTHON[0]}.{PYTHON[1]}" / "site-packages"
     locked = REPOSITORY / "lab" / "requirements.txt"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    options = ["--no-deps", "--no-compile", "--only-binary=:all:", "--target", str(libraries)]
-    run(*pip, *options, "-r", str(locked), str(built))
+    options = ["--no-deps", "--no-compile", "--only-binary=:all:", "--target", libraries]
+    programs.run([*pip, *options, "-r", locked, built], "pip cannot install the libraries")
     for path in [path for name in _NOT_USED for path in libraries.rglob(name)]:
         if not path.is_relative_to(libraries / "airtcp"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     (directory / "pyvenv.cfg").write_text(_ENVIRONMENT.format(*PYTHON))
-
-
-def run(*command: str, cwd: Path | None = None) -> str:
-    """Run a program and return its output. Raises AirtcpError with the end of it if it fails."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-    if done.returncode:
-        end = " ".join(done.stderr.split()[-40:])
-        raise AirtcpError(f"{command[0]} failed with exit code {done.returncode}: {end}")
-    return done.stdout
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from airtcp import provenance
+from airtcp import programs, provenance
 from airtcp.backends import guestroot, guesttools
 from airtcp.cache import cache_dir
 from airtcp.cli.messages import say
@@ -75,11 +75,9 @@ def build(scratch: Path, directory: Path) -> None:
 
 
 def hatchling(kind: str, target: Path, prebuilt: Path) -> None:
-    command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
+    command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", kind, "-d", target]
     environment = {**os.environ, "AIRTCP_PREBUILT": str(prebuilt)}
-    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise AirtcpError(f"cannot build the {kind}: {' '.join(done.stderr.split()[-40:])}")
+    programs.run(command, f"cannot build the {kind}", cwd=REPOSITORY, environment=environment)
 
 
 def add_licences(target: Path, files: Iterable[Path], linux: str) -> None:
@@ -112,10 +110,8 @@ def owner(path: Path) -> str:
 def facts(package: str) -> str:
     """Name and version of a package and of its source package."""
     layout = " ".join(f"${{{field}}}" for field in _FIELDS) + "\n"
-    done = subprocess.run(
-        ["dpkg-query", "-W", "-f", layout, package], capture_output=True, text=True, check=True
-    )
-    return done.stdout.splitlines()[0]
+    command = ["dpkg-query", "-W", "-f", layout, package]
+    return programs.run(command, f"the package {package} is not known").splitlines()[0]
 
 
 def copyright_of(package: str) -> Path:

@@ -76,11 +76,31 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_GUEST_PATH}")
 
 
+def run(
+    command: Sequence[object],
+    failure: str,
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run a program and return its output.
+
+    If it fails, as on a full disk, raises AirtcpError with `failure` and the end of its messages.
+    """
+    words = list(map(str, command))
+    done = subprocess.run(
+        words, cwd=cwd, env=environment, capture_output=True, text=True, errors="replace"
+    )
+    if done.returncode:
+        said = " ".join(done.stderr.split()[-40:]) or f"exit code {done.returncode}"
+        raise AirtcpError(f"{failure}: {said}")
+    return done.stdout
+
+
 def version(program: str) -> str:
     """The output of `program --version`, for hashes: the same whatever the user's language."""
-    command, environment = [program, "--version"], {**os.environ, "LC_ALL": "C"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout
+    environment = {**os.environ, "LC_ALL": "C"}
+    return run([program, "--version"], f"{program} has no version", environment=environment)
 
 
 def environment_of_git() -> dict[str, str]:

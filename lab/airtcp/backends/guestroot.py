@@ -15,7 +15,6 @@ from pathlib import Path
 
 from airtcp import atomicfile, programs
 from airtcp.cache import locked
-from airtcp.errors import AirtcpError
 
 # Programs of every Linux system that plans and the guest's first steps use.
 _BASIC = (
@@ -98,10 +97,8 @@ def _write_library_cache(root: Path) -> None:
     (root / "etc").mkdir(exist_ok=True)
     # Such as /usr/local/lib, where the host's ld.so.conf may make it look.
     directories = sorted({f"/{path.parent.relative_to(root)}" for path in root.rglob("*.so*")})
-    command = [str(programs.find("ldconfig")), "-X", "-r", str(root), *directories]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise AirtcpError(f"ldconfig failed in {root}: {done.stderr.strip() or done.returncode}")
+    command = [str(programs.find("ldconfig")), "-X", "-r", root, *directories]
+    programs.run(command, f"ldconfig failed in {root}")
 
 
 def _programs() -> dict[str, Path]:

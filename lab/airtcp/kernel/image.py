@@ -327,10 +327,7 @@ def _build(
 
 def _strip(program: Path, target: Path) -> None:
     """Copy a program without its symbols. Raises AirtcpError if that fails, as on a full disk."""
-    command = ["strip", "-o", str(target), str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    if done.returncode:
-        raise AirtcpError(f"cannot strip the kernel: {' '.join(done.stderr.split())}")
+    programs.run(["strip", "-o", target, program], "cannot strip the kernel")
 
 
 def _configure(

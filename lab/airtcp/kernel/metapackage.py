@@ -4,10 +4,9 @@
 import gzip
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from airtcp.errors import AirtcpError
+from airtcp import programs
 
 NAME = "airtcp-kernel"
 # 2025-01-01, as in the kernel.
@@ -82,10 +81,8 @@ def build(image: Path, scratch: Path) -> Path:
     for path in (scratch, *scratch.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     package = image.with_name(f"{NAME}_{version}_{rest}")
-    command = ["dpkg-deb", "--root-owner-group", "--build", str(scratch), str(package)]
+    command = ["dpkg-deb", "--root-owner-group", "--build", scratch, package]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(_EPOCH)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise AirtcpError(f"cannot build {package}: {' '.join(done.stderr.split())}")
+    programs.run(command, f"cannot build {package}", environment=environment)
     shutil.rmtree(scratch)
     return package

@@ -11,7 +11,6 @@ import re
 import shutil
 import socket
 import ssl
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from airtcp import interrupts, programs
 from airtcp.cache import make_dir, require_writable
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import InputError
 from airtcp.paths import PROGRAM
 
 if TYPE_CHECKING:
@@ -155,6 +154,7 @@ def create(directory: Path) -> Certificates:
             f"--create-certificates {directory}: already exists; allowed: a new directory"
         )
     require_writable(directory.parent, "--create-certificates")
+    programs.require({"openssl": "openssl"})
     make_dir(directory.absolute().parent)
     with interrupts.deferred():  # openssl must have ended before its files are removed
         _create(directory)
@@ -193,11 +193,4 @@ def _openssl(key: Path, certificate: Path, subject: str, *options: str | Path) -
         *("-nodes", "-days", _DAYS, "-subj", subject),
         *("-keyout", key, "-out", certificate, *options),
     ]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise AirtcpError(
-            f"missing: openssl; install with: {programs.install(['openssl'])}"
-        ) from None
-    if done.returncode:
-        raise AirtcpError(f"openssl cannot create certificates: {' '.join(done.stderr.split())}")
+    programs.run(command, "openssl cannot create certificates")
