@@ -158,6 +158,16 @@ def test_a_commit_is_unpacked_and_identified_by_its_content(tmp_path: Path) -> N
     assert (linux / "Makefile").read_text() == makefile("6.6.4")
 
 
+def test_a_commit_that_git_cannot_read_is_not_unpacked_in_part(tmp_path: Path) -> None:
+    git = repository(tmp_path / "git", "6.6.4")
+    commit = source.find_source(Path(f"{git}@HEAD"))
+    blob = subprocess.check_output(["git", "-C", git, "rev-parse", "HEAD:Makefile"], text=True)
+    (git / ".git" / "objects" / blob[:2] / blob[2:].strip()).unlink()
+    with pytest.raises(AirtcpError, match=r"^cannot unpack .*@HEAD: error: .*object") as error:
+        source.prepare_tree(commit, (), tmp_path / "work", lambda _: None)
+    assert "\n" not in str(error.value)
+
+
 def test_a_commit_is_that_of_the_given_repository_in_a_git_hook(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

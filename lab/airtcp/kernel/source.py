@@ -349,9 +349,19 @@ def _unpack(source: Source, tree: Path, left_out: Sequence[str], say: Say) -> No
     if isinstance(source, Commit):
         say(f"unpacking {source}")
         archive = ["git", "-C", str(source.repository), "archive", "--prefix=linux/", source.tree]
-        environment = programs.environment_of_git()
-        with subprocess.Popen([*alone, *archive], env=environment, stdout=subprocess.PIPE) as git:
+        with subprocess.Popen(
+            [*alone, *archive],
+            env=programs.environment_of_git(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        ) as git:
+            assert git.stdout and git.stderr
             done = subprocess.run(untar, stdin=git.stdout, capture_output=True, text=True)
+            git.stdout.close()  # ends Git if tar has failed; otherwise tar has read everything
+            done.stderr = git.stderr.read() + done.stderr
+        done.returncode = done.returncode or git.returncode
     elif source.is_dir():
         say(f"copying {source}")
         command = [*alone, "cp", "-a", "--reflink=auto", f"{source}/.", str(tree)]
