@@ -17,7 +17,6 @@ from argcomplete.shell_integration import shellcode
 
 import wheel
 from airtcp import __version__, programs
-from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.paths import REPOSITORY
 
@@ -43,12 +42,9 @@ def main() -> int:
     parser.add_argument("--version", default=__version__, help="of the packages")
     options = parser.parse_args()
     os.umask(0o022)  # pip gives files the modes that they have in the package
-    try:
+    with wheel.reporting("packages", options.directory):
         for path in build(options.directory, options.version):
             print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
-    except AirtcpError as error:
-        say(f"packages: {error}")
-        return error.exit_code
     return 0
 
 

@@ -11,14 +11,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from airtcp import programs, provenance
 from airtcp.backends import guestroot, guesttools
 from airtcp.cache import cache_dir
 from airtcp.cli.messages import say
-from airtcp.errors import AirtcpError
+from airtcp.errors import AirtcpError, of_file
 from airtcp.kernel import image
 from airtcp.kernel.source import DEBIAN_TARBALL
 from airtcp.paths import REPOSITORY
@@ -40,13 +41,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", nargs="?", type=Path, default=Path("dist"))
     directory = parser.parse_args().directory
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            build(Path(scratch), directory)
-    except AirtcpError as error:
-        say(f"wheel: {error}")
-        return error.exit_code
+    with reporting("wheel", directory), tempfile.TemporaryDirectory() as scratch:
+        build(Path(scratch), directory)
     return 0
+
+
+@contextmanager
+def reporting(what: str, directory: Path) -> Iterator[None]:
+    """Report an error in one line and exit. directory: that of the files to build."""
+    try:
+        yield
+    except AirtcpError as error:
+        say(f"{what}: {error}")
+        sys.exit(error.exit_code)
+    except OSError as error:
+        say(f"{what}: {of_file(error, f'{directory} or {tempfile.gettempdir()}')}")
+        sys.exit(1)
 
 
 def build(scratch: Path, directory: Path) -> None:

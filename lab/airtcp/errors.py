@@ -35,14 +35,18 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _TOO_MANY = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
-def of_file(error: OSError, path: object) -> AirtcpError:
+def of_file(error: OSError, path: object = "") -> AirtcpError:
     """Convert an OSError to an AirtcpError that names the file, or `path` if the error has none."""
+    if error.args and isinstance(error.args[0], list):  # of shutil.copytree()
+        _, path, message = error.args[0][0]
+        return StopError(f"{path}: {message}")
     kind = AirtcpError
     if error.errno in (*NO_SPACE, errno.EROFS, errno.EFBIG):
         kind = StopError
     elif error.errno in _TOO_MANY:
         kind = CrowdedError
-    return kind(f"{error.filename or path}: {reason(error)}")
+    named = error.filename2 or error.filename or path  # of a copy, what could not be written
+    return kind(f"{named}: {reason(error)}" if named else reason(error))
 
 
 def reason(error: OSError) -> str:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,36 @@ def test_all_users_can_read_the_packages_of_a_user_with_another_umask(
     finally:
         os.umask(before)
     assert made.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("main", [debs.main, wheel.main])
+def test_a_full_disk_is_one_line(
+    main: Callable[[], int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source, full = tmp_path / "source", tmp_path / "full"
+    for directory in (source, full):
+        directory.mkdir()
+    (source / "a").write_text("x")
+    (full / "a").symlink_to("/dev/full")
+
+    def copy_one(*_: object) -> None:
+        shutil.copy(source / "a", full)
+
+    def copy_all(*_: object) -> None:
+        shutil.copytree(source, full, dirs_exist_ok=True)
+
+    monkeypatch.setattr(sys, "argv", ["make", "out"])
+    for build, where in ((copy_one, "out or /"), (copy_all, f"{full}/a: ")):
+        monkeypatch.setattr(debs, "build", build)
+        monkeypatch.setattr(wheel, "build", build)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 1
+        [line] = capsys.readouterr().err.splitlines()
+        assert where in line and line.endswith("No space left on device")
 
 
 def test_the_package_of_a_diverted_file_is_found(

@@ -10,7 +10,7 @@ from typing import Any
 from airtcp import interrupts, provenance, streams
 from airtcp.cli import parser
 from airtcp.cli.messages import say
-from airtcp.errors import AirtcpError, InputError, RenamedWarning, reason
+from airtcp.errors import AirtcpError, InputError, RenamedWarning, of_file
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,9 +63,7 @@ def _main(arguments: Sequence[str]) -> int:
             streams.give_up_output()
             if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
                 return 1
-        path = error.filename2 or error.filename  # of a copy, what could not be written
-        where = f"{path}: " if path else ""
-        say(f"airtcp: {where}{reason(error)}")
+        say(f"airtcp: {of_file(error)}")
         return 1
     except MemoryError:
         say("airtcp: not enough memory")
