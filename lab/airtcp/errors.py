@@ -49,6 +49,13 @@ def of_file(error: OSError, path: object = "") -> AirtcpError:
     return kind(f"{named}: {reason(error)}" if named else reason(error))
 
 
+def of_reading(error: OSError | ValueError) -> str:
+    """What is wrong with a file that cannot be read or parsed, as a predicate: `is missing`."""
+    if isinstance(error, FileNotFoundError):
+        return "is missing"
+    return f"cannot be read ({reason(error)})" if isinstance(error, OSError) else str(error)
+
+
 def reason(error: OSError) -> str:
     """The system's message for an error, with the resource limit that caused it."""
     message = error.strerror or str(error)

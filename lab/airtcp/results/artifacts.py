@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp import atomicfile
-from airtcp.errors import reason
+from airtcp.errors import of_reading
 from airtcp.results import record
 from airtcp.results.index import Index, stamp
 from airtcp.results.record import RESULT_FILE, RUNS, Artifact, RunRecord
@@ -33,10 +33,8 @@ def change(path: Path, sha256: str) -> str:
     """What is wrong with a file that should have this hash; empty if nothing is."""
     try:
         return "" if atomicfile.sha256(path) == sha256 else "has changed"
-    except FileNotFoundError:
-        return "is missing"
     except OSError as error:
-        return f"cannot be read ({reason(error)})"
+        return of_reading(error)
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,6 @@ def _problems(run: RunRecord, out_dir: Path) -> Iterator[str]:
     try:
         if record.read(run.directory(out_dir)) != run:
             yield f"{RESULT_FILE} has changed"
-    except FileNotFoundError:
-        yield f"{RESULT_FILE} is missing"
-    except OSError as error:
-        yield f"{RESULT_FILE} cannot be read ({reason(error)})"
-    except ValueError as error:
-        yield f"{RESULT_FILE} {error}"
+    except (OSError, ValueError) as error:
+        yield f"{RESULT_FILE} {of_reading(error)}"
     yield from changes(run.artifacts, out_dir)

@@ -20,7 +20,7 @@ import numpy.ma  # noqa: F401 - otherwise percentile() loads it in the process o
 from airtcp import atomicfile
 from airtcp.backends import shell, uml
 from airtcp.backends.base import STALLED, GuestResult, virtual_time_s
-from airtcp.errors import AirtcpError, StopError, of_file, reason
+from airtcp.errors import AirtcpError, StopError, of_file, of_reading
 from airtcp.experiment.experiment import Case
 from airtcp.experiment.metrics import Value
 from airtcp.files import capture, iperf3
@@ -59,14 +59,9 @@ def finished(request: Request, out_dir: Path, known: bool, say: Say) -> RunRecor
     run_dir = request.directory(out_dir)
     try:
         recorded = record.read(run_dir)
-    except OSError as error:
-        if known:
-            missing = isinstance(error, FileNotFoundError)
-            problem = "is missing" if missing else f"cannot be read ({reason(error)})"
-            say(f"{run_dir}: {RESULT_FILE} {problem}: this run is repeated")
-        return None
-    except ValueError as error:
-        say(f"{run_dir}: {RESULT_FILE} {error}: this run is repeated")
+    except (OSError, ValueError) as error:
+        if known or isinstance(error, ValueError):
+            say(f"{run_dir}: {RESULT_FILE} {of_reading(error)}: this run is repeated")
         return None
     if recorded.identity != request.identity or not recorded.ok:
         return None

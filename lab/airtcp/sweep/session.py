@@ -13,7 +13,7 @@ from airtcp import atomicfile, interrupts, provenance
 from airtcp.backends import hostcpu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
-from airtcp.errors import AirtcpError, InputError, of_file, reason
+from airtcp.errors import AirtcpError, InputError, of_file, of_reading
 from airtcp.experiment.experiment import Case, Experiment
 from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, assembly, documents, record
@@ -342,10 +342,8 @@ def _records(
     for job in jobs:
         try:
             records.append((job.case, record.read(job.directory(out_dir))))
-        except OSError as error:
-            changed[job] = f"{RESULT_FILE} cannot be read ({reason(error)})"
-        except ValueError as error:
-            changed[job] = f"{RESULT_FILE} {error}"
+        except (OSError, ValueError) as error:
+            changed[job] = f"{RESULT_FILE} {of_reading(error)}"
     return records, changed
 
 
