@@ -11,7 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +28,7 @@ from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep import batchjobs, certificates
 from airtcp.sweep.assignment import Workers
 from airtcp.sweep.certificates import Certificates
-from airtcp.sweep.clusterworker import (
-    ArtifactPlugin,
-    Task,
-    WorkerError,
-    work,
-)
+from airtcp.sweep.clusterworker import ArtifactPlugin, Task, WorkerError, work
 from airtcp.sweep.jobprocess import RunOutput
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.sweep import Event, Failure
@@ -249,8 +244,9 @@ def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
     where, known = cluster.where, cluster.certificates
     if "://" not in where:
         with (
-            _certificates(known) as certificates_,
-            batchjobs.submitted(Path(where), cluster.processes, certificates_) as jobs,
+            # Batch jobs can read the cache.
+            nullcontext(known) if known else certificates.temporary(cache_dir()) as shared,
+            batchjobs.submitted(Path(where), cluster.processes, shared) as jobs,
             Client(jobs, set_as_default=False) as client,
         ):
             yield client
@@ -271,16 +267,6 @@ def _connected(cluster: Cluster, say: Say) -> Iterator[Client]:
         if error.errno is not None:  # an error of a file; errors of Dask have no errno
             raise
         raise _gone(where) from None
-
-
-@contextmanager
-def _certificates(known: Certificates | None) -> Iterator[Certificates]:
-    """The given certificates, or temporary ones in the cache, which batch jobs can read."""
-    if known:
-        yield known
-        return
-    with certificates.temporary(cache_dir()) as made:
-        yield made
 
 
 @contextmanager
