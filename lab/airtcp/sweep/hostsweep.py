@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A sweep on real hosts: one run after the other, with the same files and results as in guests."""
 
-import hashlib
-import json
 import os
 import shutil
 import time
@@ -33,7 +31,7 @@ from airtcp.results.record import (
     Provenance,
     RunRecord,
 )
-from airtcp.sweep.request import CODE, Request
+from airtcp.sweep.request import CODE, Request, hash_of
 from airtcp.sweep.run import convert_captures, write_series, writing
 from airtcp.sweep.sweep import Event, Failure, Outcome, Watch, collect
 from airtcp.testbed.build import testbed_of
@@ -85,7 +83,7 @@ class HostMachines:
     def kernel(self) -> KernelRecord:
         """Versions of all kernels, and a hash of all that identifies the hosts."""
         versions = dict.fromkeys(facts.kernel for facts in self.lab.facts.values())
-        return KernelRecord(version=", ".join(versions), hash=_hash(self._hosts)[:16])
+        return KernelRecord(version=", ".join(versions), hash=hash_of(self._hosts)[:16])
 
     @property
     def _hosts(self) -> dict[str, Any]:
@@ -106,7 +104,7 @@ class HostMachines:
                 case=case,
                 seed=seed,
                 testbed=on_hosts(testbed_of(case)),
-                identity=_hash(
+                identity=hash_of(
                     *(CODE, AGENT.read_text(), self._hosts, case.parameters.plain()),
                     *(dict(case.factors), seed),
                 ),
@@ -215,7 +213,3 @@ def _transfer_s(testbed: Testbed, run_dir: Path) -> float:
     """How long the receivers received, in seconds."""
     clients = [read_iperf3(run_dir / flow.file("client")) for flow in testbed.flows]
     return max(client.number("end", "sum_received", "seconds") for client in clients)
-
-
-def _hash(*facts: object) -> str:
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

@@ -190,8 +190,12 @@ def _hash_of_case(kernel: Kernel, tools: GuestTools, case: Case, plan_hash: str)
     """The part of the identity that all seeds of a case have in common."""
     # The script does not contain everything of a custom topology, such as the pages to load.
     network = case.network.plain() if case.network else None
-    facts = [
+    return hash_of(
         *(kernel.hash, tools.directory.name, CODE),
         *(plan_hash, network, case.parameters.plain(), dict(case.factors)),
-    ]
+    )
+
+
+def hash_of(*facts: object) -> str:
+    """SHA-256 of facts, which JSON can represent."""
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
