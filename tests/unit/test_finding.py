@@ -10,7 +10,8 @@ from small_results import Cases, results
 from airtcp.experiment.figures import MetricFigure
 from airtcp.parameters.quantity import Plain
 from airtcp.report import comparison, finding, model, question
-from airtcp.report.model import Declared, Measured
+from airtcp.report.model import Measured
+from airtcp.results.documents import FigureRecord
 from airtcp.steps.workloads import HEADLINES
 
 MINUS = "\N{MINUS SIGN}"
@@ -268,7 +269,7 @@ def test_another_factor_than_the_policy() -> None:
     figure = MetricFigure(
         title="", x="ping_rtt_ms_p50", y=("goodput_mbps",), lines="congestion_control", along="tsq"
     )
-    text = sentence(cases, figures=(Declared(figure, (), None),))
+    text = sentence(cases, figures=(FigureRecord(figure=figure),))
     assert text.startswith(
         "Of 3 values of tsq, tsq 16 ms is best on average: goodput is up to 100.0% higher than "
         "with tsq 1 ms (cubic; 95% interval"

@@ -19,7 +19,6 @@ from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.casenames import display_name, unusual, usual_values
 from airtcp.experiment.experiment import condition_of
-from airtcp.experiment.figures import Figure
 from airtcp.experiment.papers import SIGNS, Precision
 from airtcp.experiment.published import published_ratio
 from airtcp.experiment.topology import Network
@@ -29,7 +28,6 @@ from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
 from airtcp.results.documents import Comparison, FigureRecord, SummaryRow
-from airtcp.results.modelfit import MeanAbsoluteError, Point
 from airtcp.results.record import HostRecord, KernelRecord, RunRecord
 from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
@@ -174,15 +172,6 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Declared:
-    """A figure that the experiment declares; for a model also its points and mean error."""
-
-    figure: Figure
-    points: Sequence[Point]
-    mean_absolute_error: MeanAbsoluteError | None
-
-
-@dataclass(frozen=True)
 class Results:
     """The results of an experiment. all_factors: of all cases, also of those without a run."""
 
@@ -196,7 +185,7 @@ class Results:
     failures: Sequence[str]
     usual: Mapping[str, Plain]  # values that labels omit
     damaged: Sequence[str]  # runs that are left out because a file is missing or has changed
-    figures: Sequence[Declared]
+    figures: Sequence[FigureRecord]
     published: Sequence[Comparison]
     durations: Durations | None
     compares: str  # the main factor; "" if not declared
@@ -297,7 +286,7 @@ def load(out_dir: Path) -> Results:
         ],
         usual=usual,
         damaged=[str(damage) for damage in damaged],
-        figures=[_declared(figure) for figure in document.figures],
+        figures=document.figures,
         published=[row for row in document.published if row.measured is not None],
         durations=reproduction.durations(document),
         compares=document.compares,
@@ -305,12 +294,6 @@ def load(out_dir: Path) -> Results:
         reason=document.reason,
         all_factors=list({str(row.factors): row.factors for row in document.summary}.values()),
     )
-
-
-def _declared(record: FigureRecord) -> Declared:
-    if record.compared is None:
-        return Declared(record.figure, (), None)
-    return Declared(record.figure, record.compared.points, record.compared.mean_absolute_error)
 
 
 def _policy(run: RunRecord) -> str:

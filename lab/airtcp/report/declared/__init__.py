@@ -9,10 +9,11 @@ from collections.abc import Callable
 from importlib import import_module
 
 from airtcp.errors import AirtcpError
-from airtcp.report.model import Declared, Results
+from airtcp.report.model import Results
 from airtcp.report.plot import Plot
+from airtcp.results.documents import FigureRecord
 
-Builder = Callable[[Declared, Results, str, list[str]], Plot]
+Builder = Callable[[FigureRecord, Results, str, list[str]], Plot]
 """build(declared, results, slug, notes) describes a figure and adds notes on missing parts.
 
 Raises AirtcpError with the reason if there is nothing to show.

@@ -12,9 +12,10 @@ from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
 from airtcp.report.figure import Entry, Figure, Labels, Line, Mark, Style, Text, floats
 from airtcp.report.formats import number, with_interval
-from airtcp.report.model import Declared, Measured, Results
+from airtcp.report.model import Measured, Results
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
+from airtcp.results.documents import FigureRecord
 from airtcp.statistics import Summary
 
 _DASH = "\N{EN DASH}"
@@ -23,7 +24,7 @@ _PUBLISHED_STYLE = Style("ink", marker="circle", size=4.6, edge=0.8, hollow=True
 _LABEL_POINTS = 5.5
 
 
-def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
+def build(declared: FigureRecord, results: Results, slug: str, notes: list[str]) -> Plot:
     figure = declared.figure
     assert isinstance(figure, MetricFigure)
     shown = _cases(figure, results.cases, notes)

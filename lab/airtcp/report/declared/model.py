@@ -23,10 +23,11 @@ from airtcp.report.figure import (
     with_margin,
 )
 from airtcp.report.formats import number, with_interval
-from airtcp.report.model import Declared, Results, readable
+from airtcp.report.model import Results, readable
 from airtcp.report.palette import policy_role
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
+from airtcp.results.documents import FigureRecord
 from airtcp.results.modelfit import THROUGHPUT, Compared, MeanAbsoluteError, Point, expected
 from airtcp.statistics import Summary
 
@@ -37,18 +38,18 @@ Lines = Mapping[str, Sequence[Point]]
 """The points by the name of their line, which is empty if there is only one line."""
 
 
-def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
-    figure, points, mean = declared.figure, declared.points, declared.mean_absolute_error
+def build(declared: FigureRecord, results: Results, slug: str, notes: list[str]) -> Plot:
+    figure, compared = declared.figure, declared.compared
     assert isinstance(figure, ModelFigure)
-    if not points or mean is None:
+    if not compared or not (mean := compared.mean_absolute_error):
         raise AirtcpError(
             f"left out: no case has a tsq in packets, {THROUGHPUT} and {figure.rtt} together."
         )
-    if lacking := len(results.cases) - len(points):
+    if lacking := len(results.cases) - len(compared.points):
         notes.append(
             f"{panels.count_cases(lacking)} without a tsq in packets, or without RTT, left out."
         )
-    lines = _lines(points)
+    lines = _lines(compared.points)
     errors = (
         f"Mean absolute error: throughput {number(mean.throughput_mbps)} Mbit/s "
         f"({number(mean.throughput_percent)}%), RTT {number(mean.rtt_ms)} ms "

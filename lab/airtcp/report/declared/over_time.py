@@ -14,9 +14,10 @@ from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
 from airtcp.report.figure import Axis, Entry, Figure, Floats, Line, Mark, Steps, Style, floats
 from airtcp.report.formats import number
-from airtcp.report.model import Declared, Results, Run, is_bulk
+from airtcp.report.model import Results, Run, is_bulk
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
+from airtcp.results.documents import FigureRecord
 
 Flows = Sequence[tuple[Floats, Floats]]
 """(time in s, value) of each flow."""
@@ -183,7 +184,7 @@ def _read(place: Place, quantity: _Quantity) -> _Read:
     return _Read(place, file, known, limits)
 
 
-def build(declared: Declared, results: Results, slug: str, notes: list[str]) -> Plot:
+def build(declared: FigureRecord, results: Results, slug: str, notes: list[str]) -> Plot:
     figure = declared.figure
     assert isinstance(figure, TimeFigure)
     quantity = QUANTITIES[figure.over_time]
