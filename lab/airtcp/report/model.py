@@ -19,7 +19,6 @@ from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.casenames import display_name, unusual, usual_values
 from airtcp.experiment.experiment import condition_of
-from airtcp.experiment.papers import SIGNS, Precision
 from airtcp.experiment.published import published_ratio
 from airtcp.experiment.topology import Network
 from airtcp.files.latency import Latency, read_ping
@@ -27,7 +26,7 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import artifacts, assembly, documents, reproduction
-from airtcp.results.documents import Comparison, FigureRecord, SummaryRow
+from airtcp.results.documents import Comparison, FigureRecord, PublishedValue, SummaryRow
 from airtcp.results.record import HostRecord, KernelRecord, RunRecord
 from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
@@ -48,20 +47,6 @@ _Item = TypeVar("_Item", RunRecord, SummaryRow)
 _SETTING_OPTIONS = ("--duration", "--seeds", "--policy", "--kernel-source")
 
 _QUANTITY = re.compile(r"(-?[0-9.]+)(s|ms|us|ns|[kMG]?bit|[KMG]i?B|B|MHz|packets|dBm?|m)")
-
-
-@dataclass(frozen=True)
-class Published:
-    """A published value for the same condition and policy."""
-
-    value: float
-    source: str
-    precision: Precision
-
-    @property
-    def sign(self) -> str:
-        """What is written before the value."""
-        return SIGNS[self.precision]
 
 
 @dataclass(frozen=True)
@@ -130,7 +115,7 @@ class Measured:
     policy: str
     runs: Sequence[Run]
     summaries: Mapping[str, statistics.Summary]
-    published: Mapping[str, Published]
+    published: Mapping[str, PublishedValue]
 
     @cached_property
     def parameters(self) -> Mapping[str, Plain]:
@@ -351,13 +336,7 @@ def _measured(
             for row in summaries
             if row.mean is not None
         },
-        published={
-            row.metric: Published(
-                row.published.value, row.published.source, row.published.precision
-            )
-            for row in summaries
-            if row.published
-        },
+        published={row.metric: row.published for row in summaries if row.published},
     )
 
 

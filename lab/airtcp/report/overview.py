@@ -27,9 +27,10 @@ from airtcp.report.figure import (
     with_margin,
 )
 from airtcp.report.formats import number, percent
-from airtcp.report.model import Condition, Gain, Measured, Published, Results
+from airtcp.report.model import Condition, Gain, Measured, Results
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
+from airtcp.results.documents import PublishedValue
 from airtcp.steps.workloads.workload import Headline
 from airtcp.units import rounded
 
@@ -193,7 +194,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
     )
 
 
-def _numbers(mean: float, published: Published | None) -> str:
+def _numbers(mean: float, published: PublishedValue | None) -> str:
     """The number at a bar: `149`, or `149 / 157` with the published value."""
     text = rounded(mean, 3)
     return f"{text} / {published.sign}{rounded(published.value, 3)}" if published else text

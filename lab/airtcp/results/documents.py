@@ -11,7 +11,7 @@ from airtcp import atomicfile
 from airtcp.errors import InputError, reason
 from airtcp.experiment import figures
 from airtcp.experiment.figures import Figure
-from airtcp.experiment.papers import Precision
+from airtcp.experiment.papers import SIGNS, Precision
 from airtcp.experiment.published import Published
 from airtcp.parameters.quantity import Plain
 from airtcp.results import earlier, jsonfile, record, verdicts
@@ -31,6 +31,11 @@ class PublishedValue(Document):
     value: float
     precision: Precision
     source: str
+
+    @property
+    def sign(self) -> str:
+        """What is written before the value."""
+        return SIGNS[self.precision]
 
 
 class SummaryRow(Document):

@@ -7,7 +7,6 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from airtcp.experiment.casenames import case_name, usual_values
 from airtcp.experiment.experiment import differing
 from airtcp.experiment.metrics import METRICS
-from airtcp.experiment.papers import SIGNS
 from airtcp.experiment.published import published_ratio
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters.quantity import Plain
@@ -249,7 +248,7 @@ def _decimals(value: float) -> int:
 def _published(published: PublishedValue | None) -> str:
     if published is None:
         return "-"
-    return SIGNS[published.precision] + rounded(published.value, 6)
+    return published.sign + rounded(published.value, 6)
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:

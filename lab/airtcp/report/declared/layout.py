@@ -13,7 +13,8 @@ from airtcp.experiment.figures import MetricFigure, TimeFigure
 from airtcp.experiment.metrics import METRICS
 from airtcp.parameters import NUMBERS
 from airtcp.report.figure import Axis
-from airtcp.report.model import Measured, Published, factor, readable
+from airtcp.report.model import Measured, factor, readable
+from airtcp.results.documents import PublishedValue
 from airtcp.statistics import Summary, paired_ratio
 from airtcp.units import parse_duration_s, parse_rate_bps, parse_size_bytes
 
@@ -58,7 +59,7 @@ class Place:
     measured: Measured
     along_at: float = 0.0
 
-    def published(self, metrics: Sequence[str]) -> list[Published] | None:
+    def published(self, metrics: Sequence[str]) -> list[PublishedValue] | None:
         """The published values of this case; None unless all these metrics have one."""
         values = [self.measured.published.get(metric) for metric in metrics]
         return None if None in values else [value for value in values if value]
@@ -133,10 +134,11 @@ def with_factor(case: Measured, name: str) -> Measured:
     value = NUMBERS[name].of(case.runs[0].settings)
     if value is None:
         return case
+    published = PublishedValue(value=value, precision="exact", source="")
     return replace(
         case,
         summaries={**case.summaries, name: Summary(value, None, len(case.runs))},
-        published={**case.published, name: Published(value, "", "exact")},
+        published={**case.published, name: published},
     )
 
 
