@@ -9,6 +9,7 @@ it.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from airtcp.experiment.casenames import display_name, unusual
 from airtcp.experiment.figures import MetricFigure
@@ -80,8 +81,7 @@ class Comparison:
 
     def overall(self, name: str) -> float:
         """The geometric mean of the performance over all conditions."""
-        logs = [math.log(self.performance(row)) for row in self.of(name)]
-        return math.exp(sum(logs) / len(logs))
+        return geometric_mean(map(self.performance, self.of(name)))
 
     def ratio_of(self, case: Measured) -> Summary | None:
         return next((row.ratio for row in self.rows if row.case is case), None)

@@ -5,11 +5,10 @@ Runs of an entrant and of the baseline are paired by seed and, if the condition 
 delay. Ratios are entrant over baseline.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import Literal
 
 from airtcp.experiment.experiment import Case
@@ -137,7 +136,8 @@ class Standing:
 
     @cached_property
     def goodput_geomean(self) -> float | None:
-        return geometric_mean([one.ratio.mean for one in self.results if not one.less_is_better])
+        ratios = [one.ratio.mean for one in self.results if not one.less_is_better]
+        return geometric_mean(ratios) if ratios else None
 
     @property
     def worst(self) -> float | None:
@@ -189,12 +189,8 @@ class Standing:
             paired_ratio(_by_pair(base.runs, metric), _by_pair(one.runs, metric))
             for one, base in zip(self.results, self.baselines, strict=True)
         )
-        return geometric_mean([pair.mean for pair in pairs if pair])
-
-
-def geometric_mean(ratios: Sequence[float]) -> float | None:
-    """None without ratios."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+        ratios = [pair.mean for pair in pairs if pair]
+        return geometric_mean(ratios) if ratios else None
 
 
 def _seconds(run: RunRecord) -> float:
