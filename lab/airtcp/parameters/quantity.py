@@ -44,10 +44,6 @@ DURATION = with_unit(DURATION_UNITS, "10ms", "zero")
 SECONDS = with_unit(DURATION_UNITS, "10s", "zero")
 RATE = with_unit(RATE_UNITS, "20Mbit", "zero")
 SIZE = with_unit(SIZE_UNITS, "64KiB", "integer")
-DISTANCE = with_sign("m", "5m")
-RATIO = with_sign("dB", "20dB")
-LEVEL = with_sign("dBm", "-82dBm")
-FREQUENCY = with_sign("Hz", "6Hz")
 
 # A value in JSON and YAML.
 Plain = str | int | float
@@ -178,37 +174,30 @@ def fraction(low: float, high: float, none: str | None = None) -> Quantity:
 
 
 def distance(low_m: float, high_m: float, none: str | None = None) -> Quantity:
-    return Quantity(parse_distance_m, format_distance_m, DISTANCE, low_m, high_m, none)
+    return _signed("m", "a distance", "5m", low_m, high_m, none)
 
 
 def ratio(low_db: float, high_db: float, none: str | None = None) -> Quantity:
-    return Quantity(
-        lambda text: _with_unit(text, "dB", "a ratio of levels", "20dB"),
-        lambda decibels: _write_with_unit(decibels, "dB"),
-        RATIO,
-        low_db,
-        high_db,
-        none,
-    )
+    return _signed("dB", "a ratio of levels", "20dB", low_db, high_db, none)
 
 
 def frequency(low_hz: float, high_hz: float) -> Quantity:
-    return Quantity(
-        lambda text: _with_unit(text, "Hz", "a frequency", "6Hz"),
-        lambda hertz: _write_with_unit(hertz, "Hz"),
-        FREQUENCY,
-        low_hz,
-        high_hz,
-    )
+    return _signed("Hz", "a frequency", "6Hz", low_hz, high_hz)
 
 
 def level(low_dbm: float, high_dbm: float, none: str | None = None) -> Quantity:
+    return _signed("dBm", "a level", "-82dBm", low_dbm, high_dbm, none)
+
+
+def _signed(
+    unit: str, what: str, example: str, low: float, high: float, none: str | None = None
+) -> Quantity:
     return Quantity(
-        lambda text: _with_unit(text, "dBm", "a level", "-82dBm"),
-        lambda dbm: _write_with_unit(dbm, "dBm"),
-        LEVEL,
-        low_dbm,
-        high_dbm,
+        lambda text: _with_unit(text, unit, what, example),
+        lambda number: _write_with_unit(number, unit),
+        with_sign(unit, example),
+        low,
+        high,
         none,
     )
 
