@@ -40,10 +40,12 @@ def _known(metric: str) -> str:
     return metric
 
 
+_TIMES = [name for name, metric in METRICS.items() if metric.unit == "ms"]
+
+
 def _time(metric: str) -> str:
-    if METRICS[metric].unit != "ms":
-        times = (name for name, metric in METRICS.items() if metric.unit == "ms")
-        raise ValueError(f"{metric!r} is not a time; {suggest.allowed(metric, times)}")
+    if metric not in _TIMES:
+        raise ValueError(f"{metric!r} is not a time; {suggest.allowed(metric, _TIMES)}")
     return metric
 
 
@@ -61,12 +63,6 @@ def _metrics() -> Json:
     names = jsonschema.words(METRICS)
     several = {"type": "array", "items": names, "minItems": 1}
     return {"anyOf": [names, several], HINT: "metrics"}
-
-
-def _times() -> Json:
-    return jsonschema.words(
-        (name for name, metric in METRICS.items() if metric.unit == "ms"), "a metric in ms"
-    )
 
 
 def _title() -> Any:
@@ -201,9 +197,9 @@ class ModelFigure(Strict):
     model: Literal["aggregation"] = Field(
         description="aggregation: the model in docs/explanation/small-queues.md"
     )
-    rtt: Annotated[_Metric, AfterValidator(_time), Shape(_times)] = Field(
-        "tcp_rtt_ms_p50", description="the metric to compare with the RTT of the model"
-    )
+    rtt: Annotated[
+        _Metric, AfterValidator(_time), Shape(lambda: jsonschema.words(_TIMES, "a metric in ms"))
+    ] = Field("tcp_rtt_ms_p50", description="the metric to compare with the RTT of the model")
     pacing_multiplies: OnOff = Field(
         True, description="pacing multiplies the limit; off: p is 1 at any pacing"
     )
