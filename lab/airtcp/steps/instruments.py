@@ -31,7 +31,7 @@ def instruments(testbed: Testbed) -> list[Step]:
     return [
         *_watch(testbed),
         *(step for point in points for step in capture(testbed, point, points[point])),
-        *traces(parameters),
+        *traces(parameters).values(),
     ]
 
 
@@ -72,17 +72,15 @@ def capture(testbed: Testbed, point: str, device: str) -> list[Step]:
     return [*up, Instrument(tcpdump)]
 
 
-def traces(parameters: Parameters) -> list[Step]:
-    """Start the requested traces of the kernel."""
-    asked = ((parameters.ack_trace, _ACKS), (parameters.cwnd_trace, _WINDOWS))
-    return [trace for wanted, trace in asked if wanted]
+def traces(parameters: Parameters) -> dict[str, Trace]:
+    """The requested traces of the kernel, by the files for them."""
+    asked = {
+        "ack-trace.txt": (parameters.ack_trace, _ACKS),
+        "cwnd-trace.txt": (parameters.cwnd_trace, _WINDOWS),
+    }
+    return {file: trace for file, (wanted, trace) in asked.items() if wanted}
 
 
 def traces_end(parameters: Parameters) -> list[Step]:
     """Save the traces."""
-    steps: list[Step] = []
-    if parameters.ack_trace:
-        steps.append(run(f"cp {_ACKS.directory}/trace ack-trace.txt"))
-    if parameters.cwnd_trace:
-        steps.append(run(f"cp {_WINDOWS.directory}/trace cwnd-trace.txt"))
-    return steps
+    return [run(f"cp {trace.directory}/trace {file}") for file, trace in traces(parameters).items()]

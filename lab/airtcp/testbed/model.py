@@ -303,15 +303,14 @@ class Testbed:
 
     def peers(self, node: str) -> list[tuple[str, str]]:
         """(host, address) of the hosts with which a host has flows, without duplicates."""
-        receivers = [(flow.receiver, flow.receiver_address) for flow in self.flows]
-        pairs = zip(self.flows, receivers, strict=True)
-        return list(
-            dict.fromkeys(
-                other if flow.sender == node else (flow.sender, flow.sender_address)
-                for flow, other in pairs
-                if node in (flow.sender, flow.receiver)
-            )
-        )
+        peers = [
+            (flow.receiver, flow.receiver_address)
+            if flow.sender == node
+            else (flow.sender, flow.sender_address)
+            for flow in self.flows
+            if node in (flow.sender, flow.receiver)
+        ]
+        return list(dict.fromkeys(peers))
 
     def forwarded(self, node: str) -> list[tuple[str, str]]:
         """(host, address) of the ends of the flows that a host forwards, without duplicates."""
