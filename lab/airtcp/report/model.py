@@ -192,6 +192,11 @@ class Results:
         return [run for case in self.cases for run in case.runs]
 
 
+def run_name(directory: Path) -> str:
+    """The name of a run for its user: CASE/seed-N."""
+    return f"{directory.parent.name}/{directory.name}"
+
+
 def is_bulk(run: Run) -> bool:
     """Whether a flow has the workload bulk."""
     return "bulk" in run.record.workloads

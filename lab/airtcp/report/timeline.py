@@ -31,7 +31,7 @@ from airtcp.report.figure import (
     floats,
 )
 from airtcp.report.medium import LENGTH_MS, NS_PER_MS, Captured, Medium
-from airtcp.report.model import Results, Run
+from airtcp.report.model import Results, Run, run_name
 from airtcp.report.plot import Plot
 from airtcp.report.tcplanes import Lanes
 from airtcp.units import counted
@@ -187,9 +187,7 @@ def _first(results: Results, policy: str) -> tuple[str, str, Run]:
 
 
 def _named(results: Results, name: str) -> tuple[str, str, Run]:
-    known = {
-        f"{item[2].directory.parent.name}/{item[2].directory.name}": item for item in _runs(results)
-    }
+    known = {run_name(item[2].directory): item for item in _runs(results)}
     if name not in known:
         raise InputError(f"--run {name}: no such run; allowed: {' '.join(known)}")
     return known[name]

@@ -12,7 +12,7 @@ from airtcp.experiment.metrics import METRICS, unknown_metric
 from airtcp.parameters import Parameters
 from airtcp.report import inside, series, svg, timeline
 from airtcp.report import page as report_page
-from airtcp.report.model import Results, Run, readable
+from airtcp.report.model import Results, Run, readable, run_name
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
 from airtcp.results import analysis, table
@@ -23,7 +23,6 @@ from airtcp.ui.sweeps import (
     Sweep,
     Sweeps,
     find_run,
-    run_name,
     select,
     values_of,
 )

@@ -11,7 +11,7 @@ from typing import Any
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.metrics import METRICS
 from airtcp.report import model
-from airtcp.report.model import Results, Run
+from airtcp.report.model import Results, Run, run_name
 from airtcp.results import analysis, documents, parquet
 from airtcp.results.analysis import Answer, Warn
 from airtcp.results.documents import SweepDocument
@@ -132,10 +132,6 @@ def find_run(results: Results, name: str) -> Run:
         if run_name(run.directory) == name:
             return run
     raise InputError(f"{name}: no such finished run")
-
-
-def run_name(directory: Path) -> str:
-    return f"{directory.parent.name}/{directory.name}"
 
 
 @dataclass(frozen=True)

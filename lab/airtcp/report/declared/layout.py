@@ -256,10 +256,5 @@ def name(metric: str) -> str:
     return " ".join(part for part in parts if part).replace(" ,", ",")
 
 
-def heading(name: str | None) -> str:
-    """The heading of a factor's column in a table."""
-    return display_name(name) if name else "line"
-
-
 def _each(places: Iterable[Place], label: Callable[[Place], str]) -> list[str]:
     return list(dict.fromkeys(map(label, places)))

@@ -8,7 +8,6 @@ from typing import get_args
 
 from airtcp.experiment.casenames import display_name
 from airtcp.experiment.figures import MetricFigure, TimeFigure
-from airtcp.report.declared import layout
 from airtcp.report.declared.layout import Layout, Place
 from airtcp.report.figure import (
     COLUMN_IN,
@@ -109,7 +108,7 @@ def case_columns(
     figure: MetricFigure | TimeFigure,
 ) -> tuple[list[str], Callable[[Place], list[str]]]:
     """The columns of a table that identify a case: their headings, and the texts of a place."""
-    heads = [layout.heading(figure.lines)]
+    heads = [display_name(figure.lines or "line")]
     heads += [display_name(factor) for factor in (figure.panels, figure.rows) if factor]
 
     def texts(place: Place) -> list[str]:
