@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Literal
 
 import numpy
 
@@ -59,33 +60,32 @@ def _line(mark: Line, frame: Frame, pen: Pen) -> Iterator[Part]:
         yield Part(order, pen.line(pen.path(*corners), style), mark.clip)
     if style.marker:
         yield Part(order, pen.markers(x, y, style), mark.clip)
-    yield from _intervals(values.x, values.y, values.x_half, None, style, frame, pen)
-    yield from _intervals(values.x, values.y, None, values.y_half, style, frame, pen)
+    yield from _intervals("x", values.x, values.y, values.x_half, style, frame, pen)
+    yield from _intervals("y", values.x, values.y, values.y_half, style, frame, pen)
 
 
 def _intervals(
+    of: Literal["x", "y"],
     x: Floats,
     y: Floats,
-    x_half: Floats | None,
-    y_half: Floats | None,
+    half: Floats,
     style: Style,
     frame: Frame,
     pen: Pen,
 ) -> Iterator[Part]:
     """Intervals of x or y, with ends if the style has them."""
-    is_across = x_half is not None
-    half = x_half if is_across else y_half
-    assert half is not None
     known = ~numpy.isnan(half)
     if not known.any():
         return
     x, y, half = x[known], y[known], half[known]
     cap = _CAP if style.whiskers == "capped" else 0.0
-    along: Callable[[float, float, float], str] = pen.horizontal if is_across else pen.vertical
-    cross: Callable[[float, float, float], str] = pen.vertical if is_across else pen.horizontal
-    if is_across:
+    along: Callable[[float, float, float], str]
+    cross: Callable[[float, float, float], str]
+    if of == "x":
+        along, cross = pen.horizontal, pen.vertical
         ends, middles = (frame.x(x - part_below(x, half)), frame.x(x + half)), frame.y(y)
     else:
+        along, cross = pen.vertical, pen.horizontal
         ends, middles = (frame.y(y - part_below(y, half)), frame.y(y + half)), frame.x(x)
     path = ""
     for low, high, middle in zip(ends[0].tolist(), ends[1].tolist(), middles.tolist(), strict=True):
@@ -110,7 +110,7 @@ def _bars(mark: Bars, frame: Frame, pen: Pen) -> Iterator[Part]:
     yield Part(_AREAS, pen.area(path, mark.colour))
     if mark.half is not None:
         style = Style("ink", whiskers="capped")
-        yield from _intervals(ends, mark.y, mark.half, None, style, frame, pen)
+        yield from _intervals("x", ends, mark.y, mark.half, style, frame, pen)
 
 
 @draw.register
