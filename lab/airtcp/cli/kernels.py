@@ -52,7 +52,7 @@ def choices_of(options: argparse.Namespace) -> list[Choice]:
     labels = [choice.label for choice in found]
     if len(set(labels)) == len(labels):
         return found
-    named = [replace(choice, label=_long_label(choice)) for choice in found]
+    named = [replace(choice, label=f"{choice.version} {choice.source}") for choice in found]
     if twice := {choice.label for choice in named if named.count(choice) > 1}:
         raise InputError(f"--kernel-source: {', '.join(twice)} is given twice")
     return named
@@ -65,10 +65,6 @@ def _choice(given: Path | None, *, plain: bool) -> Choice:
     version = version_of(source)
     label = source.name if isinstance(source, Commit) else version
     return Choice(given, version, label, plain or not ports.has_policies(version))
-
-
-def _long_label(choice: Choice) -> str:
-    return f"{choice.version} {choice.source}"
 
 
 def with_kernels(cases: Sequence[Case], choices: Sequence[Choice]) -> list[Case]:

@@ -34,14 +34,9 @@ class Phy:
     ack_bytes: int = 14
 
 
-def backoff_s(phy: Phy, slots: float) -> float:
-    """Equation 1.19: backoff time for a number of slots drawn from 0 to CW."""
-    return slots * phy.slot_s
-
-
 def mean_backoff_s(phy: Phy) -> float:
-    """Mean of equation 1.19 at the first attempt."""
-    return backoff_s(phy, phy.cw_min / 2)
+    """Mean of equation 1.19, a number of slots drawn from 0 to CW, at the first attempt."""
+    return phy.cw_min / 2 * phy.slot_s
 
 
 def ppdu_s(phy: Phy, mpdu_bytes: float, rate_bps: float) -> float:

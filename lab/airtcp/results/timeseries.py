@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from airtcp.backends.uml import EPOCH_NS
 from airtcp.errors import AirtcpError
 from airtcp.files.airsim import read_transfer_start_ns
-from airtcp.files.clock import read_began_ns
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.tcpwatch import Samples, TcpTrace, read_flows
 from airtcp.files.text import read_text
+from airtcp.paths import BEGAN
 from airtcp.testbed.model import Flow as Sent
 from airtcp.testbed.model import Testbed
 
@@ -99,7 +99,11 @@ def flows_began_ns(run_dir: Path, testbed: Testbed, sampled: Iterable[Samples]) 
     Raises AirtcpError if the file with that time is missing or corrupt.
     """
     if testbed.staggered:
-        return read_began_ns(run_dir)
+        path = run_dir / BEGAN
+        try:
+            return int(read_text(path))
+        except ValueError:
+            raise AirtcpError(f"{path}: not a time in ns") from None
     start_ns = read_transfer_start_ns(run_dir)
     if start_ns is not None:
         return EPOCH_NS + start_ns

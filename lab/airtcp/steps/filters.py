@@ -146,14 +146,14 @@ def _bare_acks(flow: AckFlow) -> list[str]:
     ]
 
 
-def to_group(device: str) -> Run:
+def to_group() -> Run:
     """Send bare ACKs from a port of the bridge to a group, so that no station acknowledges them."""
     sizes = ", ".join(map(str, _BARE_ACK_BYTES))
     rules = f"""\
 table bridge airtcp {{
 	chain acks {{
 		type filter hook postrouting priority 0
-		oifname "{device}" ip protocol tcp ip length {{ {sizes} }} tcp flags == ack \\
+		oifname "wlan0" ip protocol tcp ip length {{ {sizes} }} tcp flags == ack \\
 			counter ether daddr set {GROUP_MAC}
 	}}
 }}
@@ -161,12 +161,12 @@ table bridge airtcp {{
     return _nft(rules)
 
 
-def from_group(device: str, address: str, mac: str) -> Run:
+def from_group(address: str, mac: str) -> Run:
     """Restore the MAC address of packets to the group that are for this host."""
     rules = f"""\
 table netdev airtcp {{
 	chain acks {{
-		type filter hook ingress device "{device}" priority 0
+		type filter hook ingress device "wlan0" priority 0
 		ether daddr {GROUP_MAC} ip daddr {address} \\
 			counter ether daddr set {mac} meta pkttype set host
 	}}

@@ -174,7 +174,7 @@ def _access_point(testbed: Testbed, node: Node) -> list[Step]:
         *wifi.phy(node.parameters, node.radio),
     ]
     if "multicast" in node.parameters.ack_filter:
-        steps.append(filters.to_group("wlan0"))
+        steps.append(filters.to_group())
     contents = wifi.hostapd_conf(node.parameters, node.ssid)
     return [Note(), WriteFile(conf, contents), Note(), In(node.name, steps)]
 
@@ -255,7 +255,7 @@ def _associated(testbed: Testbed, node: Node) -> list[Step]:
     steps += wifi.power_save(node.parameters)
     steps += _filters(testbed, node)
     if "multicast" in node.parameters.ack_filter:
-        steps.append(filters.from_group("wlan0", node.addresses[0], node.mac))
+        steps.append(filters.from_group(node.addresses[0], node.mac))
     if node.radio is not None:
         steps += wifi.phy(node.parameters, node.radio)
     return [*steps, *_early_ping(testbed, node)]

@@ -54,8 +54,8 @@ def secrets(parameters: Parameters, ssid: str) -> list[Step]:
     return [WriteFile(_supplicant_conf(ssid), supplicant_conf(parameters, ssid))]
 
 
-def associating(parameters: Parameters, ssid: str, bssid: str = "") -> list[Step]:
-    """Associate a station. bssid: of several access points with the same SSID and channel."""
+def associating(parameters: Parameters, ssid: str, bssid: str) -> list[Step]:
+    """Associate a station. bssid: empty if any access point with this SSID will do."""
     if is_6ghz(parameters.channel):
         return [run(f"{_SUPPLICANT} -c {_supplicant_conf(ssid)}")]
     return [Associate(ssid, frequency_mhz(parameters.channel), 30, bssid)]
