@@ -14,6 +14,7 @@ from airtcp.kernel.source import (
     Changes,
     Step,
     numbers_of,
+    series_lines,
     series_of,
     whole_files,
 )
@@ -61,10 +62,7 @@ def port_of(version: str, ports: Path = PORTS, overlay: Path = OVERLAY) -> Port 
     files = (directory, ports / _COMMON, overlay)
     steps = []
     series = directory / "series"
-    for number, line in enumerate(series.read_text().splitlines(), 1):
-        patch, *paths = line.split("#")[0].split() or [""]
-        if not patch:
-            continue
+    for number, patch, paths in series_lines(series):
         found = _first(patches, patch, f"{series}:{number}")
         listed: dict[str, Path] = {}
         for path in paths:

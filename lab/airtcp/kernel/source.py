@@ -246,10 +246,7 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
     series = overlay / "patches" / "series"
     steps: list[Step] = []
     line_of: dict[str, int] = {}
-    for number, line in enumerate(series.read_text().splitlines(), 1):
-        name, *paths = line.split("#")[0].split() or [""]
-        if not name:
-            continue
+    for number, name, paths in series_lines(series):
         topic, _, rest = name.partition("/")
         if topic not in TOPICS or "/" in rest:
             allowed = ", ".join(f"{topic}/..." for topic in TOPICS)
@@ -277,6 +274,13 @@ def read_series(overlay: Path = OVERLAY) -> list[Step]:
             if file not in line_of:
                 raise InputError(f"{series}: {file} is not listed")
     return steps
+
+
+def series_lines(series: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """The number, the patch, and the whole files of each line of a series, without comments."""
+    for number, line in enumerate(series.read_text().splitlines(), 1):
+        if words := line.split("#")[0].split():
+            yield number, words[0], words[1:]
 
 
 def read_changes(topics: Sequence[str] = TOPICS, overlay: Path = OVERLAY) -> Changes:
