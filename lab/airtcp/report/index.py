@@ -11,7 +11,7 @@ from typing import get_args
 from urllib.parse import quote
 
 from airtcp import atomicfile
-from airtcp.errors import AirtcpError, InputError
+from airtcp.errors import InputError
 from airtcp.report.model import settings_of
 from airtcp.report.page import fill
 from airtcp.results import documents
@@ -38,8 +38,7 @@ def write_index(directory: Path, failed: Collection[Path] = ()) -> Path:
     """Write directory/index.html for the experiments in it, and return its path.
 
     failed: directories whose report, if there is one, is not that of their results. Raises
-    InputError if none has a report or a results.json is corrupt, AirtcpError if the index cannot
-    be written.
+    InputError if none has a report or a results.json is corrupt.
     """
     path = directory / "index.html"
     cards: list[Card] = []
@@ -53,11 +52,7 @@ def write_index(directory: Path, failed: Collection[Path] = ()) -> Path:
         raise InputError(
             f"{directory}: no directory in it has a report.html, which `report` writes"
         )
-    try:
-        page = fill("index.html", cards=cards, without=without)
-        atomicfile.write(path, page.encode())
-    except OSError as error:
-        raise AirtcpError(f"{path}: {error.strerror}") from error
+    atomicfile.write(path, fill("index.html", cards=cards, without=without).encode())
     return path
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from airtcp import atomicfile
-from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.policies import BASELINE
 from airtcp.report.formats import number, percent
@@ -59,10 +58,7 @@ class Section:
 def write(
     out_dir: Path, standings: Sequence[Standing], contests: Sequence[Contest], command: str
 ) -> Path:
-    """Write out_dir/index.html and out_dir/tournament.md.
-
-    Returns the path of the page. Raises AirtcpError if that fails.
-    """
+    """Write out_dir/index.html and out_dir/tournament.md; returns the path of the page."""
     path = out_dir / "index.html"
     entrants = [standing.entrant for standing in standings]
     html = fill(
@@ -79,16 +75,10 @@ def write(
         signs=_SIGNS,
         change=_change,
     )
-    _write(out_dir / "tournament.md", markdown(standings, contests, command))
-    _write(path, html)
+    text = markdown(standings, contests, command)
+    atomicfile.write(out_dir / "tournament.md", text.encode())
+    atomicfile.write(path, html.encode())
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        atomicfile.write(path, text.encode())
-    except OSError as error:
-        raise AirtcpError(f"{path}: {error.strerror}") from error
 
 
 def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command: str) -> str:
