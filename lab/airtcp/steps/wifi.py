@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Radios: their settings, hostapd's configuration, and frame errors."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.errors import Errors
@@ -265,17 +265,17 @@ def radio_keys(parameters: Parameters, station: bool = False) -> str:
         keys |= _rate_keys(parameters)
     if parameters.rate_control == "ideal":
         keys["rate_ideal"] = "on"
-    return _words(f"{key} {value}" for key, value in keys.items() if value not in (None, "preset"))
+    return _words({key: value for key, value in keys.items() if value not in (None, "preset")})
 
 
 def changed(before: Parameters, after: Parameters) -> str:
     """Arguments of `airsim radio set` for a changed rate and changed errors; empty if equal."""
     settings = []
     if after.rate_control == "fixed" and after.radio_rate != before.radio_rate:
-        settings.append(_words(f"{key} {value}" for key, value in _rate_keys(after).items()))
+        settings.append(_words(_rate_keys(after)))
     if error_keys(after) != error_keys(before):
         settings.append(error_keys(after))
-    return _words(settings)
+    return " ".join(settings)
 
 
 def link_rate(
@@ -287,7 +287,7 @@ def link_rate(
     """
     if {access_point.rate_control, station.rate_control} != {"fixed"}:
         return []
-    keys = _words(f"{key} {value}" for key, value in _rate_keys(station).items())
+    keys = _words(_rate_keys(station))
     return [run(f"airsim link set {sender} {receiver} {keys}")]
 
 
@@ -323,7 +323,7 @@ def _microseconds(seconds: float | None) -> int | None:
 def error_keys(parameters: Parameters) -> str:
     """Arguments of `airsim radio set` for a radio's errors."""
     keys = {"errors": parameters.error_model, **airsim_keys(parameters, Errors)}
-    return _words(f"{key} {value}" for key, value in keys.items())
+    return _words(keys)
 
 
 def position_keys(position: Position) -> str:
@@ -340,7 +340,7 @@ def air(parameters: Parameters) -> list[Step]:
         keys["cca_threshold_mdbm"] = round(parameters.cca_threshold_dbm * 1000)
     if parameters.path_loss_exponent != defaults.path_loss_exponent:
         keys["path_loss_exponent_milli"] = round(parameters.path_loss_exponent * 1000)
-    settings = _words(f"{key} {value}" for key, value in keys.items())
+    settings = _words(keys)
     return [run(f"airsim air set {settings}")] if settings else []
 
 
@@ -367,5 +367,5 @@ def loss(access_point: Parameters, station: Parameters, sender: int, receiver: i
     return [run(f"airsim link set {link} loss_mdb {loss_mdb}") for link in links]
 
 
-def _words(values: Iterable[object]) -> str:
-    return " ".join(map(str, values))
+def _words(keys: Mapping[str, object]) -> str:
+    return " ".join(f"{key} {value}" for key, value in keys.items())
