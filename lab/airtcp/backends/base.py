@@ -78,7 +78,15 @@ def run_guest(
         exceeded = None
         log.write_text("(the console of an interactive guest is not recorded)\n")
     else:
-        watch = _progress_reader(run_dir, on_progress)
+
+        def watch() -> float:
+            virtual_s = virtual_time_s(run_dir)
+            if virtual_s is None:
+                return 0.0
+            if on_progress:
+                on_progress(virtual_s)
+            return virtual_s
+
         limits_s = timeout_wall_s, timeout_virtual_s
         code, cpu_s, exceeded = _wait(command, directory, environment, log, limits_s, watch)
     wall_s = time.monotonic() - began
@@ -191,20 +199,6 @@ def _reap(process: "subprocess.Popen[bytes]") -> tuple[int, float]:
     _, code, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(code)
     return process.returncode, usage.ru_utime + usage.ru_stime
-
-
-def _progress_reader(
-    run_dir: Path, on_progress: Callable[[float], None] | None
-) -> Callable[[], float]:
-    def read() -> float:
-        virtual_s = virtual_time_s(run_dir)
-        if virtual_s is None:
-            return 0.0
-        if on_progress:
-            on_progress(virtual_s)
-        return virtual_s
-
-    return read
 
 
 def virtual_time_s(run_dir: Path, files: Sequence[str] = ("progress",)) -> float | None:

@@ -273,20 +273,16 @@ class HostsLab:
         """Samples as of tcpwatch, with the laboratory's addresses; counters of the run alone."""
         names = {self._entry(node.name).address: node.addresses[0] for node in testbed.hosts}
         for remote in self._remotes:
-            if not isinstance(remote.entry, EndEntry):
-                continue
-            samples = run_dir / f"ss-{remote.role}.txt"
-            closes = run_dir / f"ss-{remote.role}-closed.txt"
-            ss.convert(
-                samples,
-                closes,
-                run_dir / f"tcp-{remote.role}.csv",
-                names=names,
-                ahead_ns=round(self.facts[remote.role].clock_ahead_s * 1e9),
-                epoch_ns=self._epoch_ns,
-            )
-        for remote in self._remotes:
             nstat(run_dir, remote.role)
+            if isinstance(remote.entry, EndEntry):
+                ss.convert(
+                    run_dir / f"ss-{remote.role}.txt",
+                    run_dir / f"ss-{remote.role}-closed.txt",
+                    run_dir / f"tcp-{remote.role}.csv",
+                    names=names,
+                    ahead_ns=round(self.facts[remote.role].clock_ahead_s * 1e9),
+                    epoch_ns=self._epoch_ns,
+                )
 
 
 def nstat(run_dir: Path, role: Role) -> None:

@@ -24,6 +24,7 @@ from airtcp.testbed.default import (
     SSID,
     ackhold,
     classes,
+    limiting,
     moves,
     of_radios,
     position_of,
@@ -287,17 +288,10 @@ def _filters(built: Testbed) -> Iterator[AckFilter]:
             if stage in ("police", "shape"):
                 for where, flows in _ack_flows(built, node).items():
                     # tc lists all policers of a node at once.
-                    file = f"{where}.txt" if stage == "police" else f"{where}-{node.name}.json"
-                    yield AckFilter(
-                        stage,
-                        f"ack-filter-{stage}-{file}",
-                        where,
-                        f"ifb{next(shapers)}" if stage == "shape" else "",
-                        flows=tuple(dict.fromkeys(flows)),
-                        rate_bps=parameters.ack_filter_rate_bps or 0.0,
-                        burst_bytes=parameters.ack_filter_burst_bytes,
-                        all_packets=parameters.ack_filter_match == "destination",
-                    )
+                    end = f"{where}.txt" if stage == "police" else f"{where}-{node.name}.json"
+                    file = f"ack-filter-{stage}-{end}"
+                    device = f"ifb{next(shapers)}" if stage == "shape" else ""
+                    yield limiting(parameters, stage, file, where, device, flows)
             if stage.startswith("cake") and node.kind == "server":
                 port = f"server{node.number}"
                 yield AckFilter(stage, f"qdisc-switch-{node.name}.json", SWITCH, port)

@@ -268,16 +268,9 @@ def _filters(parameters: Parameters) -> Iterator[AckFilter]:
     at = "ap" if parameters.ack_filter_at == "bridge" else "router"
     for stage in parameters.ack_filter:
         if stage in ("police", "shape"):
-            yield AckFilter(
-                stage,
-                f"ack-filter-{stage}.{'txt' if stage == 'police' else 'json'}",
-                at,
-                "ifb1" if stage == "shape" else "",
-                flows=tuple(_ack_flows(parameters)),
-                rate_bps=parameters.ack_filter_rate_bps or 0.0,
-                burst_bytes=parameters.ack_filter_burst_bytes,
-                all_packets=parameters.ack_filter_match == "destination",
-            )
+            file = f"ack-filter-{stage}.{'txt' if stage == 'police' else 'json'}"
+            device = "ifb1" if stage == "shape" else ""
+            yield limiting(parameters, stage, file, at, device, _ack_flows(parameters))
         elif stage.startswith("cake"):
             yield AckFilter(stage, "qdisc-bridge.json", "ap", "eth0")
         elif stage == ACKHOLD:
@@ -285,6 +278,19 @@ def _filters(parameters: Parameters) -> Iterator[AckFilter]:
                 yield ackhold(station_node(number))
         else:
             yield AckFilter(stage, of_radios(stage))
+
+
+def limiting(
+    parameters: Parameters, stage: str, file: str, node: str, device: str, flows: Iterable[AckFlow]
+) -> AckFilter:
+    """A stage that limits the rate of ACKs."""
+    return AckFilter(
+        *(stage, file, node, device),
+        flows=tuple(dict.fromkeys(flows)),
+        rate_bps=parameters.ack_filter_rate_bps or 0.0,
+        burst_bytes=parameters.ack_filter_burst_bytes,
+        all_packets=parameters.ack_filter_match == "destination",
+    )
 
 
 def ackhold(node: str) -> AckFilter:
