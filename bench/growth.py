@@ -6,7 +6,6 @@ Draws docs/images/window-growth.svg: the receiver's estimate (equation 2.3) and 
 """
 
 import sys
-from itertools import accumulate, repeat
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -23,11 +22,10 @@ IMAGE = REPOSITORY / "docs" / "images" / "window-growth.svg"
 
 def rfc_windows_bytes(acks: int, smss_bytes: int) -> list[float]:
     """The window after 0 to acks ACKs, starting with one segment."""
-
-    def after_one(window_bytes: float, _: None) -> float:
-        return window_of_rfc_bytes(1, smss_bytes, window_bytes)
-
-    return list(accumulate(repeat(None, acks), after_one, initial=float(smss_bytes)))
+    windows_bytes = [float(smss_bytes)]
+    for _ in range(acks):
+        windows_bytes.append(window_of_rfc_bytes(1, smss_bytes, windows_bytes[-1]))
+    return windows_bytes
 
 
 def plot(path: Path) -> None:

@@ -30,6 +30,7 @@ from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError
 from airtcp.kernel.image import Kernel, build
 from airtcp.paths import REPOSITORY
+from airtcp.provenance import cpu_model
 from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import print_colour
 
@@ -227,7 +228,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 def page(outcomes: Sequence[Outcome], kernel: Kernel) -> str:
     """docs/reference/bench.md."""
-    load = os.getloadavg()[2]
+    load, processor = os.getloadavg()[2], cpu_model() or "unknown processor"
     return f"""\
 # Speed compared with ns-3
 
@@ -236,18 +237,12 @@ and output, of both simulators alternately; values are medians of {TURNS}. The r
 seconds, ns-3's over airtcp's; it is bold if it misses its aim. [Speed](../explanation/speed.md)
 explains where the time goes.
 
-{date.today().isoformat()}, {processor()}; load average of the last 15 minutes: {load:.1f}. ns-3
+{date.today().isoformat()}, {processor}; load average of the last 15 minutes: {load:.1f}. ns-3
 {version()} (Debian, `{" ".join(COMPILE)}`); Linux {kernel.version}, kernel {kernel.hash}.
 
 ![CPU seconds of ns-3 over those of airtcp, by scenario](../images/bench.svg)
 
 {table(outcomes)}"""
-
-
-def processor() -> str:
-    """The model of this machine's processor."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
-    return found[1] if found else "unknown processor"
 
 
 def plot(outcomes: Sequence[Outcome], path: Path) -> None:

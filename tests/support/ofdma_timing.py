@@ -85,8 +85,8 @@ def multi_blockack_octets(bitmap_octets: list[int]) -> int:
     return 2 + 2 + 6 + 6 + 2 + sum(per_station) + 4
 
 
-def control_us(octets: int, kbps: int = 24000) -> float:
-    return ppdu_us(legacy(kbps), octets)
+def control_us(octets: int) -> float:
+    return ppdu_us(legacy(24000), octets)
 
 
 def saturated_goodput_mbps(

@@ -250,7 +250,7 @@ def saturated_uplink(
     n: int,
     seconds: float,
     cw_min: int,
-    seeds: Sequence[int] = (1,),
+    seeds: Sequence[int],
 ) -> tuple[float, float]:
     """Goodput in Mbit/s and collision probability of n saturated 802.11a stations at 54 Mbit/s.
 
