@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[numpy.float64]
 
 _CONFIDENCE = 0.95
 

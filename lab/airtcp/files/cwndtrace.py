@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
+from airtcp.statistics import Floats
 
 _PROBE = re.compile(
     r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=(\S+):(\d+) .*? snd_cwnd=(\d+) "
@@ -22,7 +22,7 @@ Sender = tuple[str, int]
 
 def read_cwnd_trace(
     run_dir: Path, senders: Mapping[Sender, frozenset[int] | None]
-) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
+) -> list[tuple[Floats, Floats]]:
     """Read (time in s, cwnd in segments) of each connection of these senders.
 
     senders: the ports from which the data connections were made; None: all connections. There is a

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
+from airtcp.statistics import Floats
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Exchanges:
     ports: frozenset[int]
 
     @property
-    def times_ms(self) -> NDArray[numpy.float64]:
+    def times_ms(self) -> Floats:
         pairs = zip(self.start_ns, self.end_ns, strict=True)
         return numpy.array([(end - start) / 1e6 for start, end in pairs])
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
+from airtcp.statistics import Floats
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Iperf3:
         except (KeyError, TypeError, ValueError):
             raise AirtcpError(f"{self.path}: no local_port in start.connected") from None
 
-    def stream_series(self) -> list[tuple[NDArray[numpy.float64], NDArray[numpy.float64]]]:
+    def stream_series(self) -> list[tuple[Floats, Floats]]:
         """For each flow: (times in s since the start, bits transferred until then)."""
         streams: dict[int, list[tuple[float, float]]] = {}
         try:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.text import read_text
 from airtcp.parameters import Parameters
+from airtcp.statistics import Floats
 
 _PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=(\d+) .*time=([0-9.]+) ms")
 _SEQUENCE_NUMBERS = 1 << 16
@@ -23,8 +23,8 @@ class Latency:
     rtt_ms is NaN for probes without a reply.
     """
 
-    sent_s: NDArray[numpy.float64]
-    rtt_ms: NDArray[numpy.float64]
+    sent_s: Floats
+    rtt_ms: Floats
 
     def within(self, start_s: float, end_s: float) -> "Latency":
         selected = (self.sent_s >= start_s) & (self.sent_s < end_s)
@@ -65,12 +65,12 @@ def read_ping(run_dir: Path, file: str = "ping.txt") -> Latency:
 
 
 def _sent_s(
-    sent: NDArray[numpy.float64],
-    answered: NDArray[numpy.float64],
-    answered_s: NDArray[numpy.float64],
-) -> NDArray[numpy.float64]:
+    sent: Floats,
+    answered: Floats,
+    answered_s: Floats,
+) -> Floats:
     """When each request was sent, in s since the first, from the times of those answered."""
-    times_s: NDArray[numpy.float64] = numpy.interp(sent, answered, answered_s)
+    times_s: Floats = numpy.interp(sent, answered, answered_s)
     before = int(answered[0]) - 1
     if before and answered.size > 1:
         interval_s = (answered_s[-1] - answered_s[0]) / (answered[-1] - answered[0])

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.exchanges import Exchanges, read_exchanges
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.text import read_text
+from airtcp.statistics import Floats
 from airtcp.testbed.model import Flow
 
 # The columns of tcpwatch that the metrics and figures need.
@@ -38,7 +38,7 @@ class TcpTrace:
     """
 
     port: int
-    columns: Mapping[str, NDArray[numpy.float64]]
+    columns: Mapping[str, Floats]
     final: Mapping[str, int]
 
 
@@ -171,7 +171,7 @@ def _port(end: str) -> int:
     return int(end.rpartition(":")[2])
 
 
-Samples = Mapping[str, NDArray[numpy.float64]]
+Samples = Mapping[str, Floats]
 """Columns of the samples of a connection, in time order."""
 
 

@@ -15,6 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from airtcp.report import markers
+from airtcp.statistics import Floats
 
 COLUMN_IN = 3.5  # one column of a two-column paper, and about the width of a phone
 PAGE_IN = 7.16  # both columns
@@ -22,7 +23,6 @@ PAGE_IN = 7.16  # both columns
 # Longer lines are thinned to this many points, more than the page's width in pixels.
 MOST_POINTS = 2000
 
-Floats = NDArray[numpy.float64]
 Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 
 

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 import numpy
 
-from airtcp.report.figure import Axis, Entry, Figure, Floats, Panel, Text, Tick
+from airtcp.report.figure import Axis, Entry, Figure, Panel, Text, Tick
 from airtcp.report.labels import Area
 from airtcp.report.textsize import LINE_HEIGHT, width
 from airtcp.report.ticks import ticks
+from airtcp.statistics import Floats
 
 POINTS_PER_IN = 72
 TITLE_SIZE = 7.0  # of axes and panels

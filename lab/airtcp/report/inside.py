@@ -19,7 +19,6 @@ from airtcp.report.figure import (
     Axis,
     Entry,
     Figure,
-    Floats,
     Legend,
     Line,
     Mark,
@@ -33,6 +32,7 @@ from airtcp.report.figure import (
 from airtcp.report.model import Condition, Measured
 from airtcp.report.plot import Plot
 from airtcp.report.policies import Policies
+from airtcp.statistics import Floats
 
 _BAR_POINTS = 190  # total width of the strokes of arrivals: nearly that of a panel
 _ACK_SENT = "ACK sent"

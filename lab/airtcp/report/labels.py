@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from airtcp.report.figure import Floats, Labels, Line, Panel, Text
+from airtcp.report.figure import Labels, Line, Panel, Text
+from airtcp.statistics import Floats
 
 # Offsets of a label from its point, in typographic points (right, up), best first. Interval bars
 # extend horizontally and vertically, so diagonal places are better.

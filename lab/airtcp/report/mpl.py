@@ -26,7 +26,6 @@ from airtcp.report.figure import (
     Dash,
     Entry,
     Figure,
-    Floats,
     Labels,
     Legend,
     Line,
@@ -42,7 +41,7 @@ from airtcp.report.labels import Area
 from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 from airtcp.report.ticks import ticks
-from airtcp.statistics import part_below
+from airtcp.statistics import Floats, part_below
 
 _DASHES: Mapping[Dash | None, Any] = {
     None: "none",

@@ -12,8 +12,9 @@ from typing import Literal
 
 import numpy
 
-from airtcp.report.figure import Dash, Floats, Style
+from airtcp.report.figure import Dash, Style
 from airtcp.report.markers import MARKERS
+from airtcp.statistics import Floats
 
 Anchor = Literal["start", "middle", "end"]
 

@@ -17,7 +17,6 @@ from airtcp.report.figure import (
     Bars,
     Entry,
     Figure,
-    Floats,
     Labels,
     Line,
     Mark,
@@ -34,7 +33,7 @@ from airtcp.report.markers import MARKERS
 from airtcp.report.palette import print_colour
 from airtcp.report.table import texts
 from airtcp.report.ticks import LEAST_DECADES
-from airtcp.statistics import part_below
+from airtcp.statistics import Floats, part_below
 from airtcp.units import rounded
 
 _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure

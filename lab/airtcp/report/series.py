@@ -14,8 +14,8 @@ from airtcp.files import capture
 from airtcp.files.cwndtrace import Sender, read_cwnd_trace
 from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.tcpwatch import read_exchange_ends, read_flows, read_sent
-from airtcp.report.figure import Floats
 from airtcp.results import timeseries
+from airtcp.statistics import Floats
 from airtcp.testbed.model import Flow, Testbed
 
 # Inter-arrival times are shown from here, after slow start, if the capture is that long.

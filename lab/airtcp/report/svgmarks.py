@@ -11,7 +11,6 @@ import numpy
 from airtcp.report.figure import (
     Bars,
     Box,
-    Floats,
     Labels,
     Line,
     Mark,
@@ -24,7 +23,7 @@ from airtcp.report.figure import (
 from airtcp.report.frames import Frame
 from airtcp.report.pen import Anchor, Pen
 from airtcp.report.textsize import LINE_HEIGHT
-from airtcp.statistics import part_below
+from airtcp.statistics import Floats, part_below
 
 _CAP = 1.8  # half the length of the ends of an interval
 _FILL_OPACITY = 0.22

@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from airtcp.report.figure import Axis, Figure, Floats, Panel, Valued
+from airtcp.report.figure import Axis, Figure, Panel, Valued
+from airtcp.statistics import Floats
 from airtcp.units import rounded
 
 # A readable length; the files of a run contain everything that it measured.

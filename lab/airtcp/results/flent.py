@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.backends.uml import EPOCH_NS
 from airtcp.files.exchanges import read_exchanges
 from airtcp.files.latency import Latency, read_ping, read_udp_ping
 from airtcp.results import timeseries
+from airtcp.statistics import Floats
 from airtcp.testbed.model import RRUL_CLASSES, Flow, Testbed
 
 _FORMAT = 4
@@ -119,7 +119,7 @@ def _test_parameters(testbed: Testbed) -> dict[str, str]:
     return {"upload_streams": most, "download_streams": most}
 
 
-def _bulk(run_dir: Path, testbed: Testbed) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
+def _bulk(run_dir: Path, testbed: Testbed) -> tuple[Floats, dict[str, _Series]]:
     over_time = timeseries.read(run_dir, testbed, _STEP_S)
     ends_s, series = over_time.ends_s, dict[str, _Series]()
     both = len(_directions(testbed)) > 1
@@ -151,7 +151,7 @@ def _one_way(
     testbed: Testbed,
     protocol: str,
     direction: str,
-    ends_s: NDArray[numpy.float64],
+    ends_s: Floats,
     flows: Sequence[timeseries.Flow],
 ) -> dict[str, _Series]:
     goodputs = numpy.array([flow.goodput_mbps for flow in flows])
@@ -182,9 +182,7 @@ def _probes(run_dir: Path, testbed: Testbed) -> dict[str, Latency]:
     return latencies
 
 
-def _over_time(
-    ends_s: NDArray[numpy.float64], values: NDArray[numpy.float64], units: str = "Mbits/s"
-) -> _Series:
+def _over_time(ends_s: Floats, values: Floats, units: str = "Mbits/s") -> _Series:
     """A series whose samples are its values."""
     known = [_known(value) for value in values]
     samples = [
@@ -195,7 +193,7 @@ def _over_time(
     return _Series(units, known, samples)
 
 
-def _latency(ends_s: NDArray[numpy.float64], probe: Latency) -> _Series:
+def _latency(ends_s: Floats, probe: Latency) -> _Series:
     """Interpolated between replies, as in Flent; None before the first and after the last."""
     sent_s, rtt_ms = probe.answered.sent_s, probe.answered.rtt_ms
     if not sent_s.size:
@@ -205,9 +203,7 @@ def _latency(ends_s: NDArray[numpy.float64], probe: Latency) -> _Series:
     return _Series("ms", [_known(value) for value in values], samples)
 
 
-def _exchanges(
-    run_dir: Path, testbed: Testbed
-) -> tuple[NDArray[numpy.float64], dict[str, _Series]]:
+def _exchanges(run_dir: Path, testbed: Testbed) -> tuple[Floats, dict[str, _Series]]:
     read = [read_exchanges(run_dir / flow.exchanges_file) for flow in testbed.exchanges]
     # Flent's HTTP client measures pages, too, as lists of objects.
     by_flow = [exchanges.by_page() if any(exchanges.page) else exchanges for exchanges in read]

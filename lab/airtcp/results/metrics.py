@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import METRICS, Value
@@ -22,6 +21,7 @@ from airtcp.files.qdisc import read_tbf
 from airtcp.files.tcpwatch import TcpTrace
 from airtcp.results import onair
 from airtcp.results.record import FlowRecord, StationRecord
+from airtcp.statistics import Floats
 from airtcp.steps import cpu_cost, filters
 from airtcp.steps.workloads import WORKLOADS
 from airtcp.steps.workloads.bulk import jain
@@ -76,7 +76,7 @@ def compute(run_dir: Path, testbed: Testbed, on_hosts_s: float | None = None) ->
     for name in dict.fromkeys(flow.workload for flow in testbed.flows):
         of_workload = [flow for flow in testbed.flows if flow.workload == name]
         measured.append(WORKLOADS[name].measure(run_dir, testbed, of_workload))
-    times_ms: dict[str, list[NDArray[numpy.float64]]] = {}
+    times_ms: dict[str, list[Floats]] = {}
     for workload in measured:
         values |= workload.values
         for name, times in workload.times_ms.items():
@@ -147,7 +147,7 @@ def airtime_jain(run_dir: Path, testbed: Testbed) -> float | None:
     return jain(numpy.array(airtimes_s))
 
 
-def distribution(name: str, times_ms: NDArray[numpy.float64]) -> dict[str, Value]:
+def distribution(name: str, times_ms: Floats) -> dict[str, Value]:
     """The mean, the maximum and the percentiles that METRICS has of this name."""
     statistics = {"mean": times_ms.mean(), "max": times_ms.max()}
     statistics |= {f"p{part}": numpy.percentile(times_ms, part) for part in (50, 95, 99)}

@@ -13,6 +13,7 @@ from airtcp.experiment.metrics import Value
 from airtcp.files import airtrace
 from airtcp.files.airsim import read_airsim
 from airtcp.models.radio_energy import mean_power_w
+from airtcp.statistics import Floats
 from airtcp.testbed.model import Node, Testbed
 
 _NS_PER_S = 1e9
@@ -27,7 +28,7 @@ _FIELDS = [
 Sent = NDArray[Any]
 """Transmissions with these fields, those of each radio in order, of shape (N,)."""
 
-_Intervals = NDArray[numpy.float64]
+_Intervals = Floats
 """Starts and ends in seconds, of shape (N, 2)."""
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.backends.uml import EPOCH_NS
 from airtcp.errors import AirtcpError
@@ -20,11 +19,12 @@ from airtcp.files.iperf3 import read_iperf3
 from airtcp.files.tcpwatch import Samples, TcpTrace, read_flows
 from airtcp.files.text import read_text
 from airtcp.paths import BEGAN
+from airtcp.statistics import Floats
 from airtcp.testbed.model import Flow as Sent
 from airtcp.testbed.model import Testbed
 
 # Times in s, and the values of each counter at these times.
-_Counters = tuple[NDArray[numpy.float64], Mapping[str, NDArray[numpy.float64]]]
+_Counters = tuple[Floats, Mapping[str, Floats]]
 
 CSV_STEP_S = 1.0
 CSV_COLUMNS = (
@@ -49,12 +49,12 @@ class Flow:
 
     transfer: Sent
     number: int
-    goodput_mbps: NDArray[numpy.float64]
-    cwnd_segments: NDArray[numpy.float64] | None = None
-    tcp_rtt_ms: NDArray[numpy.float64] | None = None
-    retransmits: NDArray[numpy.float64] | None = None
-    segments_per_s: NDArray[numpy.float64] | None = None
-    acks_per_s: NDArray[numpy.float64] | None = None
+    goodput_mbps: Floats
+    cwnd_segments: Floats | None = None
+    tcp_rtt_ms: Floats | None = None
+    retransmits: Floats | None = None
+    segments_per_s: Floats | None = None
+    acks_per_s: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class OverTime:
     The last step ends when everything has arrived, or with the run if that is later.
     """
 
-    ends_s: NDArray[numpy.float64]
+    ends_s: Floats
     flows: Sequence[Flow]
 
 
@@ -124,7 +124,7 @@ class _Connection:
         received_s, received = self._received
         return _grows_until(received_s, received["bytes_received"])
 
-    def over_time(self, edges_s: NDArray[numpy.float64]) -> Flow:
+    def over_time(self, edges_s: Floats) -> Flow:
         times_s = (self.sender.columns["time_ns"] - self.start_ns) / 1e9
         srtt_ms = self.sender.columns["srtt_us"] / 1000
         sent_s, sent = self._counted(self.sender)
@@ -161,7 +161,7 @@ def _tcp_traces(run_dir: Path, testbed: Testbed, over_tcp: Sequence[Sent]) -> li
     ]
 
 
-def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, NDArray[numpy.float64]]:
+def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, Floats]:
     """The counters of a connection: 0 at its begin, its samples, and its last state.
 
     Samples may be as far apart as `tcp_sample`.
@@ -173,9 +173,7 @@ def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, NDArray[numpy.float6
     }
 
 
-def _udp_series(
-    run_dir: Path, testbed: Testbed
-) -> list[tuple[Sent, int, NDArray[numpy.float64], NDArray[numpy.float64]]]:
+def _udp_series(run_dir: Path, testbed: Testbed) -> list[tuple[Sent, int, Floats, Floats]]:
     """Each UDP flow: times in s since the flows began, and bits received until then.
 
     The clocks of real hosts differ: there a flow begins at its declared start.
@@ -193,27 +191,21 @@ def _udp_series(
     return series
 
 
-def _grows_until(times_s: NDArray[numpy.float64], total: NDArray[numpy.float64]) -> float:
+def _grows_until(times_s: Floats, total: Floats) -> float:
     """When a total reached its last value."""
     return float(times_s[numpy.argmax(total >= total[-1])])
 
 
-def _growth(
-    times_s: NDArray[numpy.float64], total: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
-) -> NDArray[numpy.float64]:
+def _growth(times_s: Floats, total: Floats, edges_s: Floats) -> Floats:
     """Increase of a total in each step; it is constant before and after its samples."""
     return numpy.diff(numpy.interp(edges_s, times_s, total))
 
 
-def _rate_mbps(
-    times_s: NDArray[numpy.float64], bits: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
-) -> NDArray[numpy.float64]:
+def _rate_mbps(times_s: Floats, bits: Floats, edges_s: Floats) -> Floats:
     return _growth(times_s, bits, edges_s) / numpy.diff(edges_s) / 1e6
 
 
-def _means(
-    times_s: NDArray[numpy.float64], values: NDArray[numpy.float64], edges_s: NDArray[numpy.float64]
-) -> NDArray[numpy.float64]:
+def _means(times_s: Floats, values: Floats, edges_s: Floats) -> Floats:
     """The mean of the samples in each step; NaN if there is none."""
     known = ~numpy.isnan(values)
     counts, _ = numpy.histogram(times_s[known], edges_s)
@@ -236,8 +228,8 @@ def write_csv(path: Path, run_dir: Path, testbed: Testbed) -> None:
 class Recorded:
     """series.csv. ends_s: as in OverTime. flows: the numeric columns of each flow, NaN if empty."""
 
-    ends_s: NDArray[numpy.float64]
-    flows: Sequence[Mapping[str, NDArray[numpy.float64]]]
+    ends_s: Floats
+    flows: Sequence[Mapping[str, Floats]]
 
 
 def read_csv(path: Path) -> Recorded:

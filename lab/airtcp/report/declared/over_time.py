@@ -12,12 +12,13 @@ from airtcp.files.latency import during_transfer, read_ping
 from airtcp.report import series
 from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
-from airtcp.report.figure import Axis, Entry, Figure, Floats, Line, Mark, Steps, Style, floats
+from airtcp.report.figure import Axis, Entry, Figure, Line, Mark, Steps, Style, floats
 from airtcp.report.formats import number
 from airtcp.report.model import Results, Run, is_bulk
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
 from airtcp.results.documents import FigureRecord
+from airtcp.statistics import Floats
 
 Flows = Sequence[tuple[Floats, Floats]]
 """(time in s, value) of each flow."""

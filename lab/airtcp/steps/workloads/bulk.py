@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.experiment.metrics import Value
 from airtcp.files.iperf3 import Iperf3, read_iperf3
 from airtcp.files.tcpwatch import TcpTrace, read_flows
+from airtcp.statistics import Floats
 from airtcp.steps.step import Run, Start, Step, run
 from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.model import PORT, RRUL_CLASSES, Flow, Testbed
-
-Floats = NDArray[numpy.float64]
 
 # Payload that fills an Ethernet frame: 1500 bytes minus the headers of IPv4 and UDP.
 UDP_PAYLOAD_BYTES = 1472

@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy
-from numpy.typing import NDArray
 
 from airtcp.errors import AirtcpError
 from airtcp.files.exchanges import Exchanges, read_exchanges
 from airtcp.files.tcpwatch import TcpTrace, exchange_ends, read_connections
+from airtcp.statistics import Floats
 from airtcp.steps.step import Run, Start, Step, Wait, run
 from airtcp.steps.workloads.workload import Headline, Measured, Workload
 from airtcp.testbed.addresses import numbered
 from airtcp.testbed.model import PORT, Flow, Testbed
-
-Floats = NDArray[numpy.float64]
 
 
 def options(flow: Flow) -> str:

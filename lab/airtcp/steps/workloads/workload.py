@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy
-from numpy.typing import NDArray
-
 from airtcp.experiment.metrics import METRICS, Value
 from airtcp.files.tcpwatch import TcpTrace
+from airtcp.statistics import Floats
 from airtcp.steps.step import Run, Step
 from airtcp.testbed.model import Flow, Testbed
 
@@ -53,7 +51,7 @@ class Measured:
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
-    times_ms: Mapping[str, NDArray[numpy.float64]] = field(default_factory=dict)
+    times_ms: Mapping[str, Floats] = field(default_factory=dict)
     sent: Sequence[Mapping[str, int]] = ()
     received: Sequence[Mapping[str, int]] = ()
     traces: Sequence[TcpTrace] = ()
