@@ -82,18 +82,25 @@ def run(
     *,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    signs: Sequence[str] = (),
 ) -> str:
     """Run a program and return its output.
 
-    If it fails, as on a full disk, raises AirtcpError with `failure` and the end of its messages.
+    If it fails, as on a full disk, raises AirtcpError with `failure` and the end of its messages;
+    given signs, only with the first line that has the first of them, or else with the first line.
     """
-    words = list(map(str, command))
+    program, *arguments = map(str, command)
+    words = [find(program) or program, *arguments]
     done = subprocess.run(
         words, cwd=cwd, env=environment, capture_output=True, text=True, errors="replace"
     )
     if done.returncode:
-        said = " ".join(done.stderr.split()[-40:]) or f"exit code {done.returncode}"
-        raise AirtcpError(f"{failure}: {said}")
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        lines = lines or [f"exit code {done.returncode}"]
+        said = next((line for sign in signs for line in lines if sign in line), lines[0])
+        if not signs:
+            said = " ".join(" ".join(lines).split()[-40:])
+        raise AirtcpError(f"{failure}: {said.strip()}")
     return done.stdout
 
 

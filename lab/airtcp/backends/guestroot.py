@@ -97,8 +97,7 @@ def _write_library_cache(root: Path) -> None:
     (root / "etc").mkdir(exist_ok=True)
     # Such as /usr/local/lib, where the host's ld.so.conf may make it look.
     directories = sorted({f"/{path.parent.relative_to(root)}" for path in root.rglob("*.so*")})
-    command = [str(programs.find("ldconfig")), "-X", "-r", root, *directories]
-    programs.run(command, f"ldconfig failed in {root}")
+    programs.run(["ldconfig", "-X", "-r", root, *directories], f"ldconfig failed in {root}")
 
 
 def _programs() -> dict[str, Path]:

@@ -7,7 +7,6 @@ Cached by content, and verified before use.
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,11 +137,10 @@ def compile_program(target: Path, *arguments: str | Path) -> None:
 
     arguments: sources, relative to lab/guest, and options.
     """
-    command = ["gcc", *_FLAGS, "-o", target, *arguments]
-    environment = {**os.environ, "LC_ALL": "C"}
-    done = subprocess.run(command, cwd=SOURCES, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        lines = done.stderr.splitlines() or ["?"]
-        signs = ("No space left on device", "error:")
-        message = next((line for sign in signs for line in lines if sign in line), lines[0])
-        raise AirtcpError(f"cannot compile {target.name}: {message}")
+    programs.run(
+        ["gcc", *_FLAGS, "-o", target, *arguments],
+        f"cannot compile {target.name}",
+        cwd=SOURCES,
+        environment={**os.environ, "LC_ALL": "C"},
+        signs=("No space left on device", "error:"),
+    )

@@ -8,9 +8,7 @@ the running kernel, to which libbpf adapts them when they are loaded (CO-RE).
 import json
 import os
 import re
-import subprocess
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,11 +56,8 @@ def registered_name(name: str) -> str:
 def compile_program(source: Path, target: Path, *options: str) -> None:
     """Compile a BPF program. Raises AirtcpError with the compiler's first error."""
     programs.require(_NEEDED)
-    done = _run("clang", *_COMPILE, *options, str(source), "-o", str(target))
-    if done.returncode:
-        lines = done.stderr.splitlines() or ["?"]
-        message = next((line for line in lines if "error:" in line), lines[0])
-        raise AirtcpError(f"cannot compile {source.name}: {message}")
+    command = ["clang", *_COMPILE, *options, source, "-o", target]
+    programs.run(command, f"cannot compile {source.name}", signs=("error:",))
 
 
 def load(name: str) -> Loaded:
@@ -74,7 +69,7 @@ def load(name: str) -> Loaded:
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch) / f"{wanted}.o"
         compile_program(PROGRAMS / f"bpf_ackpol_{wanted.removeprefix('bpf_')}.c", target)
-        _bpftool("struct_ops", "register", str(target))
+        _bpftool("struct_ops", "register", target)
     return _find(wanted)
 
 
@@ -91,7 +86,7 @@ def loaded() -> list[Loaded]:
 
 def unload(name: str) -> None:
     """Remove a policy. Connections keep it until they end; namespaces have "default" again."""
-    _bpftool("struct_ops", "unregister", "id", str(_find(registered_name(name)).id))
+    _bpftool("struct_ops", "unregister", "id", _find(registered_name(name)).id)
 
 
 def choose(name: str) -> None:
@@ -111,8 +106,8 @@ def attach(name: str, cgroup: Path) -> None:
         target = Path(scratch) / "cgroup.o"
         compile_program(CGROUP_PROGRAM, target, f"-DPOLICY={wanted}")
         try:
-            _bpftool("prog", "load", str(target), str(pin), "type", "sockops")
-            _bpftool("cgroup", "attach", str(cgroup), "sock_ops", "pinned", str(pin), "multi")
+            _bpftool("prog", "load", target, pin, "type", "sockops")
+            _bpftool("cgroup", "attach", cgroup, "sock_ops", "pinned", pin, "multi")
         finally:
             pin.unlink(missing_ok=True)
 
@@ -125,12 +120,12 @@ def detach(name: str, cgroup: Path) -> None:
     if not programs_attached:
         raise AirtcpError(f"{cgroup} does not have the policy {wanted}")
     for number in programs_attached:
-        _bpftool("cgroup", "detach", str(cgroup), "sock_ops", "id", str(number))
+        _bpftool("cgroup", "detach", cgroup, "sock_ops", "id", number)
 
 
 def _attached(wanted: str, cgroup: Path) -> list[int]:
     """The programs with which a cgroup has this policy."""
-    entries = json.loads(_bpftool("-j", "cgroup", "show", str(cgroup)).strip() or "[]")
+    entries = json.loads(_bpftool("-j", "cgroup", "show", cgroup).strip() or "[]")
     return [entry["id"] for entry in entries if entry.get("name") == wanted]
 
 
@@ -165,22 +160,10 @@ def _require_kernel() -> None:
 
 def _mount_bpffs() -> None:
     if not re.search(rf" {_PINNED} bpf ", Path("/proc/mounts").read_text()):
-        done = _run("mount", "-t", "bpf", "bpf", str(_PINNED))
-        if done.returncode:
-            raise AirtcpError(f"cannot mount bpffs on {_PINNED}: {done.stderr.strip()}")
+        programs.run(["mount", "-t", "bpf", "bpf", _PINNED], f"cannot mount bpffs on {_PINNED}")
 
 
-def _bpftool(*arguments: str) -> str:
+def _bpftool(*arguments: object) -> str:
     """Its output. Raises AirtcpError with its error message, in one line."""
-    done = _run("bpftool", *arguments)
-    if done.returncode:
-        text = done.stderr or done.stdout
-        lines = [line for line in text.splitlines() if line.strip()] or ["no message"]
-        message = next((line for line in lines if "rror" in line), lines[0])
-        raise AirtcpError(f"bpftool {' '.join(arguments[:2])}: {message.strip()}")
-    return done.stdout
-
-
-def _run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command: Sequence[str] = (programs.find(program) or program, *arguments)
-    return subprocess.run(command, capture_output=True, text=True, errors="replace")
+    failure = f"bpftool {' '.join(map(str, arguments[:2]))}"
+    return programs.run(["bpftool", *arguments], failure, signs=("rror",))

@@ -8,7 +8,6 @@ gives the same bytes.
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -119,12 +118,8 @@ def extract(source: Path, names: Iterable[str], tree: Path) -> None:
         command = ["tar", "-C", str(tree), "--strip-components=1", "-xf", str(source)]
         command += ["--occurrence=1", "--wildcards", "--no-wildcards-match-slash"]
         command += [f"*/{name}" for name in names]
-    done = subprocess.run(
-        command, cwd=source if source.is_dir() else None, capture_output=True, text=True
-    )
-    if done.returncode:
-        messages = done.stderr.splitlines() or ["no message"]
-        raise AirtcpError(f"cannot read {source}: {messages[0]}")
+    cwd = source if source.is_dir() else None
+    programs.run(command, f"cannot read {source}", cwd=cwd, signs=("No space left", "Cannot"))
 
 
 def git(tree: Path, *arguments: str, author: str = PLACEHOLDER) -> str:
@@ -135,11 +130,7 @@ def git(tree: Path, *arguments: str, author: str = PLACEHOLDER) -> str:
         identity = {"NAME": name, "EMAIL": mail, "DATE": _DATE}
         environment |= {f"GIT_{role}_{part}": value for part, value in identity.items()}
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
-    done = subprocess.run(
-        ["git", *arguments], cwd=tree, env=environment, capture_output=True, text=True
+    failure = f"git {' '.join(arguments)}"
+    return programs.run(
+        ["git", *arguments], failure, cwd=tree, environment=environment, signs=("error:",)
     )
-    if done.returncode:
-        lines = (done.stderr + done.stdout).splitlines()
-        message = next((line for line in lines if line.startswith("error:")), " ".join(lines[:1]))
-        raise AirtcpError(f"git {' '.join(arguments)}: {message}")
-    return done.stdout

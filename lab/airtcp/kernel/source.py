@@ -395,15 +395,11 @@ def _apply(changes: Changes, work: Path) -> None:
             _copy(originals / name, staging / name)
     for step in changes:
         command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--no-backup-if-mismatch"]
-        done = subprocess.run(
-            [*command, "-d", str(staging), "-i", str(step.patch)], capture_output=True, text=True
+        programs.run(
+            [*command, "-d", staging, "-i", step.patch],
+            f"{step.patch} does not apply",
+            signs=("FAILED", "can't find", "malformed"),
         )
-        if done.returncode:
-            lines = done.stdout.splitlines()
-            signs = ("FAILED", "can't find", "malformed")
-            reports = (line for line in lines if any(sign in line for sign in signs))
-            message = next(reports, " ".join(lines[:1]))
-            raise AirtcpError(f"{step.patch} does not apply: {message}")
         for name, path in step.files.items():
             _copy(path, staging / name)
 
