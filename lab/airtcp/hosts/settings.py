@@ -54,7 +54,7 @@ def _tcp(parameters: Parameters, facts: Facts, receives: bool, sends: bool) -> I
             yield "put", step.path, step.value
     # Plans omit what is the guest's default anyway.
     if receives and facts.policies and parameters.ack_policy == BASELINE:
-        yield "put", "/proc/sys/net/ipv4/tcp_ack_policy", "default"
+        yield "put", "/proc/sys/net/ipv4/tcp_ack_policy", BASELINE
 
 
 def _wire(parameters: Parameters, device: str) -> Iterator[Call]:

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 
+from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.ack_policy import AckPolicy
 from airtcp.parameters.host import Host
@@ -78,7 +79,7 @@ def set_sysctls(values: Mapping[str, str]) -> list[Step]:
 def changed(before: Parameters, after: Parameters) -> list[Step]:
     """Set the sysctls that differ; those no longer set get their defaults."""
     old, new = ({**ack_policy(parameters), **sending(parameters)} for parameters in (before, after))
-    defaults = {"tcp_ack_policy": "default", "tcp_ack_policy_unbounded": "0"}
+    defaults = {"tcp_ack_policy": BASELINE, "tcp_ack_policy_unbounded": "0"}
     defaults |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}
     now = {name: new.get(name) or defaults[name] for name in dict.fromkeys([*old, *new])}
     return set_sysctls({name: value for name, value in now.items() if old.get(name) != value})
@@ -102,7 +103,7 @@ def ack_policy(parameters: Parameters) -> dict[str, str]:
     Parameters of policies are not: a program may choose another policy for its socket.
     """
     values = sysctls(parameters, AckPolicy)
-    if parameters.ack_policy == "default":
+    if parameters.ack_policy == BASELINE:
         return values
     unbounded = {} if parameters.ack_delay_bound else {"tcp_ack_policy_unbounded": "1"}
     return {**unbounded, **values, "tcp_ack_policy": parameters.ack_policy}
