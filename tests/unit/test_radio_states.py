@@ -2,6 +2,7 @@
 """The states of the stations' radios, from captures of the air, and the power in them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,13 +25,23 @@ from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import onair
 from airtcp.testbed.default import testbed
+from airtcp.testbed.model import Node, Radio
 
 POWER_MANAGEMENT = 0x10
 ACTION = 0xD0
 LENGTH_US = 1_000_000
 
 
-def beacon(at_us: float, sender: int = 0, channel_mhz: int = 5190) -> Record:
+# Other access points, on the channel of the cell, on a part of it, and on another channel.
+NEIGHBOUR, NARROW, FAR = 7, 8, 9
+OTHERS: dict[int, dict[str, Plain]] = {
+    NEIGHBOUR: {},
+    NARROW: {"width": "20MHz"},
+    FAR: {"channel": 149},
+}
+
+
+def beacon(at_us: float, sender: int = 0) -> Record:
     return frame(
         at_us,
         at_us + 1000,
@@ -39,7 +50,6 @@ def beacon(at_us: float, sender: int = 0, channel_mhz: int = 5190) -> Record:
         direction=0,
         receiver=0xFFFF,
         to_group=True,
-        channel_mhz=channel_mhz,
     )
 
 
@@ -48,9 +58,8 @@ def null(at_us: float, *, saves: bool) -> Record:
     return frame(at_us, at_us + 100, sender=1, receiver=0, control=NULL, direction=marks)
 
 
-# Not on the channel of the cell.
-FIRST = frame(0, 1, sender=9, channel_mhz=2412)
-LAST = frame(LENGTH_US - 1, LENGTH_US, sender=9, channel_mhz=2412)
+FIRST = frame(0, 1, sender=FAR)
+LAST = frame(LENGTH_US - 1, LENGTH_US, sender=FAR)
 
 Measured = Callable[..., dict[str, Value]]
 
@@ -64,24 +73,33 @@ def measured(tmp_path: Path) -> Measured:
             (tmp_path / f"airsim-{name}.txt").write_text(f"time_ns {at_ns}\n")
         write_air(tmp_path, [FIRST, *records])
         parameters = Parameters().replace({"capture": "air", "duration": "1s", **changes})
-        return onair.measure(tmp_path, testbed(parameters), goodput_mbps)
+        own = testbed(parameters)
+        others = [
+            Node(str(number), "access_point", parameters.replace(other), radio=number)
+            for number, other in OTHERS.items()
+        ]
+        radios = (*own.radios, *(Radio(number, str(number)) for number in OTHERS))
+        whole = replace(own, nodes=(*own.nodes, *others), radios=radios)
+        return onair.measure(tmp_path, whole, goodput_mbps)
 
     return measure
 
 
-def test_a_radio_receives_whatever_others_send_on_its_channel(measured: Measured) -> None:
+def test_a_radio_receives_whatever_others_send_on_channels_that_overlap(measured: Measured) -> None:
     values = measured(
         [
             *ampdu(100_000, 300_000, (1500, 1500)),
             frame(300_016, 300_116, sender=1, receiver=0, control=BLOCKACK, direction=0),
             frame(500_000, 600_000, marks=COLLIDED, receiver=2),
             frame(550_000, 650_000, sender=1, receiver=0, direction=TO_AP, marks=COLLIDED),
-            frame(700_000, 900_000, sender=9, channel_mhz=2412),
+            frame(700_000, 720_000, sender=NEIGHBOUR, receiver=2),
+            frame(720_000, 750_000, sender=NARROW, receiver=2),
+            frame(750_000, 900_000, sender=FAR),
             LAST,
         ],
         goodput_mbps=100.0,
     )
-    transmitting, receiving = 0.1001, 0.25
+    transmitting, receiving = 0.1001, 0.30
     power_w = 1.14 * transmitting + 0.939 * receiving + 0.819 * (1 - transmitting - receiving)
     assert values == {
         "mac_acks_per_s": 1,
@@ -98,7 +116,7 @@ DOZES = [
     null(200_000, saves=True),
     null(200_500, saves=True),  # the second attempt
     beacon(400_000),
-    beacon(450_000, sender=9),
+    beacon(450_000, sender=NEIGHBOUR),
     frame(500_000, 600_000, receiver=2),
     frame(700_000, 700_200, sender=1, receiver=0, direction=TO_AP),
     LAST,

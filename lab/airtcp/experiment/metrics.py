@@ -151,8 +151,8 @@ METRICS: Mapping[str, Metric] = {
     ),
     "station_rx_share": Metric(
         "",
-        "share in which it receives: whatever is sent on its channel, for it or for others; while "
-        "it dozes, what its access point sends to groups",
+        "share in which it receives: whatever is sent on channels that overlap its own, for it or "
+        "for others; while it dozes, what its access point sends to groups",
     ),
     "station_doze_share": Metric("", "share in which it dozes (power_save)"),
     "station_wakeups_per_s": Metric("1/s", "how often it stops dozing to send or receive"),

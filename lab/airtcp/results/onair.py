@@ -21,7 +21,7 @@ _MBIT_PER_GB = 8000
 _BETWEEN_BEACONS_S = 0.1024
 
 _FIELDS = [
-    *(("start_s", float), ("end_s", float), ("sender", int), ("channel_mhz", int)),
+    *(("start_s", float), ("end_s", float), ("sender", int)),
     *(("is_response", bool), ("is_data", bool), ("to_group", bool), ("saves_power", bool)),
 ]
 
@@ -74,13 +74,12 @@ def measure(run_dir: Path, testbed: Testbed, goodput_mbps: Value) -> dict[str, V
 def states_of(sent: Sent, testbed: Testbed, station: Node, window_s: tuple[float, float]) -> States:
     """The states of a station's radio in a window, from all transmissions up to its end.
 
-    A radio that is awake receives everything on the channel of its access point, whoever it is for;
+    A radio that is awake receives everything on channels that overlap its own, whoever it is for;
     one that dozes receives what the access point sends to groups. It dozes from the end of a data
     frame with the Power Management bit to the next one without, except while it transmits.
     """
     own, access_point = testbed.radio(station.name), testbed.radio(station.access_point)
-    in_cell = numpy.isin(sent["sender"], [own, access_point])
-    sent = sent[numpy.isin(sent["channel_mhz"], sent["channel_mhz"][in_cell])]
+    sent = sent[numpy.isin(sent["sender"], testbed.on_channel(station))]
     by_own = sent[sent["sender"] == own]
     to_groups = sent[(sent["sender"] == access_point) & sent["to_group"]]
     dozing = _dozing(by_own, window_s) if station.parameters.power_save else _intervals([])
@@ -102,7 +101,7 @@ def transmissions(path: Path, end_s: float) -> Sent:
     """The transmissions in a capture of the air that begin before end_s."""
     rows = (
         (
-            *(one.start_ns / _NS_PER_S, one.end_ns / _NS_PER_S, one.sender, one.channel_mhz),
+            *(one.start_ns / _NS_PER_S, one.end_ns / _NS_PER_S, one.sender),
             *(one.kind in ("ack", "blockack"), one.kind == "data"),
             *(one.kind in ("beacon", "multicast"), one.power_management),
         )

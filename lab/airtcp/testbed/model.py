@@ -57,6 +57,11 @@ class Node:
     receives: bool = False
     cost: Cost | None = None
 
+    @property
+    def spanned_mhz(self) -> set[int]:
+        """Centres of the 20 MHz channels that its radio uses, at first."""
+        return set(spanned_mhz(self.parameters.channel, self.parameters.width_mhz))
+
 
 @dataclass(frozen=True)
 class End:
@@ -301,6 +306,14 @@ class Testbed:
         """The number of the node's radio. Raises KeyError if it has none."""
         return {radio.node: radio.number for radio in self.radios}[node]
 
+    def on_channel(self, node: Node) -> list[int]:
+        """The numbers of all radios whose channels overlap with that of the node's, its own too."""
+        return [
+            radio.number
+            for radio in self.radios
+            if self.by_name[radio.node].spanned_mhz & node.spanned_mhz
+        ]
+
     def peers(self, node: str) -> list[tuple[str, str]]:
         """(host, address) of the hosts with which a host has flows, without duplicates."""
         peers = [
@@ -369,7 +382,7 @@ class Testbed:
         groups: list[set[int]] = []
         for node in self.access_points:
             if node.radio is not None:
-                channels = set(spanned_mhz(node.parameters.channel, node.parameters.width_mhz))
+                channels = node.spanned_mhz
                 channels = channels.union(*(group for group in groups if group & channels))
                 groups = [*(group for group in groups if not group & channels), channels]
         return len(groups)
