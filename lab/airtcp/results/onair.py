@@ -48,7 +48,7 @@ def measure(run_dir: Path, testbed: Testbed, goodput_mbps: Value) -> dict[str, V
     transfer starts.
     """
     path = run_dir / "air.pcapng"
-    start_s, end_s, is_whole = _window_s(path, testbed)
+    start_s, end_s, is_whole = _window_s(path)
     sent = transmissions(path, end_s)
     length_s = end_s - start_s
     responses = (sent["is_response"] & (sent["end_s"] > start_s)).sum()
@@ -110,12 +110,10 @@ def transmissions(path: Path, end_s: float) -> Sent:
     return numpy.fromiter(rows, dtype=_FIELDS)
 
 
-def _window_s(path: Path, testbed: Testbed) -> tuple[float, float, bool]:
+def _window_s(path: Path) -> tuple[float, float, bool]:
     """The captured part of the transfer (start, end), and whether that is all of it."""
     start_s = airtrace.transfer_start_ns(path) / _NS_PER_S
     transfer_s = read_airsim(path.parent)["time_ns"] / _NS_PER_S
-    if testbed.bulk and not testbed.exchanges:
-        transfer_s = min(transfer_s, testbed.parameters.duration_s)
     captured_s = airtrace.length_ns(path) / _NS_PER_S - start_s
     if captured_s <= 0:
         raise AirtcpError(
