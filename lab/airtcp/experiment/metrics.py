@@ -110,7 +110,9 @@ METRICS: Mapping[str, Metric] = {
     "udp_ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
     "udp_ping_loss_share": Metric("", "share of these requests that were not answered"),
     "udp_lost_share": Metric(
-        "", "share of the datagrams that the UDP receivers missed, up to the last one that arrived"
+        "",
+        "share of the datagrams that the UDP receivers missed, up to the last one that arrived "
+        "before the sender's message that it has ended",
     ),
     "udp_reordered_share": Metric("", "share of these datagrams that arrived after one sent later"),
     "udp_jitter_ms": Metric(
