@@ -310,3 +310,12 @@ def test_airtime_is_that_of_all_media(tmp_path: Path) -> None:
             "airtime_collision_share": 0.02,
         }
     )
+
+
+def test_airtime_of_cells_that_do_not_hear_each_other_leaves_no_idle_time(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    with (run / "airsim-after.txt").open("a") as file:
+        file.write("airtime_data_ns 4800000100\nairtime_idle_ns 0\n")
+    values = metrics.air(run)
+    assert values["airtime_data_share"] == pytest.approx(1.2)
+    assert values["airtime_idle_share"] is None

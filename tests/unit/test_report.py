@@ -61,12 +61,13 @@ def test_page_is_well_formed_and_self_contained(site: Path) -> None:
     assert "Ping &lt;and&gt; goodput" in report
 
 
-def test_a_policy_may_have_no_airtime(tmp_path: Path) -> None:
+@pytest.mark.parametrize("metric", ["airtime_", "airtime_idle_share"])
+def test_a_policy_may_have_no_airtime(tmp_path: Path, metric: str) -> None:
     out_dir = write_results(tmp_path / "out")
     path = out_dir / "results.json"
     document = json.loads(path.read_text())
     for summary in document["summary"]:
-        if summary["metric"].startswith("airtime") and summary["factors"]["ack_policy"] == "aad":
+        if summary["metric"].startswith(metric) and summary["factors"]["ack_policy"] == "aad":
             summary["mean"] = summary["ci95"] = None
     path.write_text(json.dumps(document))
     description = plots_of(out_dir)["airtime"].description

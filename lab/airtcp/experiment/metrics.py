@@ -135,7 +135,7 @@ METRICS: Mapping[str, Metric] = {
     "airtime_idle_share": Metric(
         "",
         "share of the transfer's time without such exchanges: AIFS, backoff, nothing to send, lost "
-        "responses",
+        "responses; null if exchanges take more than all of the time",
     ),
     "airtime_collision_share": Metric(
         "", "share of the transfer's time taken by PPDUs, RTS and Trigger frames that overlapped"

@@ -31,7 +31,6 @@ from airtcp.testbed.processors import Cost
 
 NO_DATA = "the TCP connections of the transfer carried no data"
 
-_SHARES = ("data", "ack", "idle", "collision")
 _BUSY = ("data", "ack", "other", "collision")
 
 # Metrics that are counters of airsim.
@@ -325,19 +324,24 @@ def air(run_dir: Path, media: int = 1, may_be_idle: bool = False) -> dict[str, V
     Raises AirtcpError if no data was sent, unless may_be_idle.
     """
     counters = read_airsim(run_dir)
-    busy = [f"airtime_{kind}_ns" for kind in _BUSY]
-    _need(run_dir, counters, ["time_ns", "airtime_idle_ns", *busy, *_COUNTED.values()])
+    _need(
+        run_dir,
+        counters,
+        ["time_ns", *(f"airtime_{kind}_ns" for kind in _BUSY), *_COUNTED.values()],
+    )
     sizes = ampdu_sizes(counters)
     if may_be_idle and counters["time_ns"] == 0:
         return {}  # commands can take no virtual time
     if counters["time_ns"] <= 0 or not (sizes or may_be_idle):
         raise AirtcpError(f"{run_dir / 'airsim-after.txt'}: no data was sent on the air")
     time_ns = media * counters["time_ns"]
-    if media > 1:  # airsim's idle time is that of a single medium
-        counters["airtime_idle_ns"] = time_ns - sum(counters[name] for name in busy)
+    idle_ns = time_ns - sum(counters[f"airtime_{kind}_ns"] for kind in _BUSY)
     values: dict[str, Value] = {
-        f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / time_ns for kind in _SHARES
+        f"airtime_{kind}_share": counters[f"airtime_{kind}_ns"] / time_ns
+        for kind in ("data", "ack", "collision")
     }
+    # Exchanges of radios that do not hear each other may take more than all of the time.
+    values["airtime_idle_share"] = idle_ns / time_ns if idle_ns >= 0 else None
     values |= {name: counters[counter] for name, counter in _COUNTED.items()}
     if sizes:
         mpdus = sum(size * count for size, count in sizes.items())
