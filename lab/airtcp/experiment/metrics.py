@@ -80,7 +80,7 @@ METRICS: Mapping[str, Metric] = {
     "acks_filtered": Metric(
         "segments",
         "ACKs that the stages of ack_filter dropped during the run; with ack_filter_match "
-        "destination all packets",
+        "destination all packets; without those that a full queue or CAKE's AQM dropped",
     ),
     "packets_per_s": Metric(
         "1/s",
