@@ -2,12 +2,7 @@
 /* Conversions between levels and powers. */
 #include <kunit/test.h>
 #include "decibel.h"
-
-static void expect_near(struct kunit *test, s64 expected, s64 value, s64 off)
-{
-	KUNIT_EXPECT_GE(test, value, expected - off);
-	KUNIT_EXPECT_LE(test, value, expected + off);
-}
+#include "expect_near.h"
 
 /* Ten to the power of a tenth of the decibels above -140 dBm. */
 static void power_test(struct kunit *test)

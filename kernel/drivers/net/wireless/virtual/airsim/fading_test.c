@@ -4,6 +4,7 @@
 #include <linux/math64.h>
 #include <linux/time64.h>
 #include "decibel.h"
+#include "expect_near.h"
 #include "fading.h"
 
 #define LINKS	40
@@ -17,12 +18,6 @@ static const struct airsim_fading rician = {
 	.doppler_millihz = 10000,
 	.rician_k_milli = 10000,
 };
-
-static void expect_near(struct kunit *test, s64 expected, s64 value, s64 off)
-{
-	KUNIT_EXPECT_GE(test, value, expected - off);
-	KUNIT_EXPECT_LE(test, value, expected + off);
-}
 
 /* How many of a million samples of all links are below a level. */
 static u32 below_ppm(const struct airsim_fading *fading, s32 level_mdb)

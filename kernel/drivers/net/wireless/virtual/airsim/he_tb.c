@@ -102,11 +102,11 @@ u16 airsim_ru_mhz(u16 tones)
 
 /**
  * airsim_ru_allocation - the RU Allocation subfield of a Trigger frame
- * @width_mhz: channel width; at 160 MHz the primary 80 MHz are the lower ones
  * @tones: size of the RU
- * @index: index among the RUs of this size, in ascending frequency
+ * @index: index among the RUs of this size, in ascending frequency; at 160 MHz
+ *	the primary 80 MHz are the lower ones
  */
-u8 airsim_ru_allocation(u16 width_mhz, u16 tones, unsigned int index)
+u8 airsim_ru_allocation(u16 tones, unsigned int index)
 {
 	unsigned int i = airsim_ru_index(tones);
 	unsigned int half = airsim_rus[i].count[airsim_width_index(80)];

@@ -14,7 +14,7 @@
 unsigned int airsim_ru_count(u16 width_mhz, u16 tones);
 u16 airsim_ru_tones(u16 width_mhz, unsigned int stations);
 u16 airsim_ru_mhz(u16 tones);
-u8 airsim_ru_allocation(u16 width_mhz, u16 tones, unsigned int index);
+u8 airsim_ru_allocation(u16 tones, unsigned int index);
 u32 airsim_tb_ns(const struct airsim_rate *rate, u32 psdu_octets, u32 limit_ns);
 u16 airsim_ul_length(const struct airsim_rate *rate, u32 ppdu_ns);
 u32 airsim_trigger_octets(bool basic, unsigned int stations);

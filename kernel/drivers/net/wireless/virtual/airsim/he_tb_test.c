@@ -150,14 +150,14 @@ static void ru_test(struct kunit *test)
 /* B0: the secondary 80 MHz. The others: tables 9-29i and 9-29j. */
 static void allocation_test(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 8 << 1, airsim_ru_allocation(20, 26, 8));
-	KUNIT_EXPECT_EQ(test, 38 << 1, airsim_ru_allocation(40, 52, 1));
-	KUNIT_EXPECT_EQ(test, 60 << 1, airsim_ru_allocation(80, 106, 7));
-	KUNIT_EXPECT_EQ(test, 64 << 1 | 1, airsim_ru_allocation(160, 242, 7));
-	KUNIT_EXPECT_EQ(test, 66 << 1, airsim_ru_allocation(160, 484, 1));
-	KUNIT_EXPECT_EQ(test, 67 << 1 | 1, airsim_ru_allocation(160, 996, 1));
-	KUNIT_EXPECT_EQ(test, 68 << 1 | 1, airsim_ru_allocation(160, 1992, 0));
-	KUNIT_EXPECT_EQ(test, 36 << 1 | 1, airsim_ru_allocation(160, 26, 73));
+	KUNIT_EXPECT_EQ(test, 8 << 1, airsim_ru_allocation(26, 8));
+	KUNIT_EXPECT_EQ(test, 38 << 1, airsim_ru_allocation(52, 1));
+	KUNIT_EXPECT_EQ(test, 60 << 1, airsim_ru_allocation(106, 7));
+	KUNIT_EXPECT_EQ(test, 64 << 1 | 1, airsim_ru_allocation(242, 7));
+	KUNIT_EXPECT_EQ(test, 66 << 1, airsim_ru_allocation(484, 1));
+	KUNIT_EXPECT_EQ(test, 67 << 1 | 1, airsim_ru_allocation(996, 1));
+	KUNIT_EXPECT_EQ(test, 68 << 1 | 1, airsim_ru_allocation(1992, 0));
+	KUNIT_EXPECT_EQ(test, 36 << 1 | 1, airsim_ru_allocation(26, 73));
 }
 
 /* Lengths, and durations at 24 Mbit/s: 96 bits per symbol. */

@@ -2,15 +2,10 @@
 /* Distance, path loss and noise compared with values calculated by hand. */
 #include <kunit/test.h>
 #include <linux/time64.h>
+#include "expect_near.h"
 #include "propagation.h"
 
 #define SECONDS(count)	((count) * (u64)NSEC_PER_SEC)
-
-static void expect_near(struct kunit *test, s64 expected, s64 value, s64 off)
-{
-	KUNIT_EXPECT_GE(test, value, expected - off);
-	KUNIT_EXPECT_LE(test, value, expected + off);
-}
 
 static void distance_test(struct kunit *test)
 {

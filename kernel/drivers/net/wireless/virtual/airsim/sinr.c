@@ -73,9 +73,8 @@ bool airsim_detects(const struct airsim_radio *radio,
 	loss = airsim_link_loss_mdb(radio, from, now_ns);
 	if (loss == AIRSIM_LINK_BLOCKED)
 		return false;
-	*signal_mdbm = from->settings.tx_power_mdbm - loss;
-	if (airsim_medium.air.fading.doppler_millihz)
-		*signal_mdbm += airsim_link_gain_mdb(radio, from, now_ns);
+	*signal_mdbm = from->settings.tx_power_mdbm - loss +
+		       airsim_link_gain_mdb(radio, from, now_ns);
 	return *signal_mdbm >= airsim_medium.air.cca_threshold_mdbm;
 }
 

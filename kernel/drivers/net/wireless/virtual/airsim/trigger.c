@@ -106,7 +106,7 @@ static u64 airsim_user_info(const struct airsim_radio *radio, unsigned int i)
 	const struct airsim_rate *rate = &user->rate;
 
 	return airsim_aid(user->radio) |
-	       airsim_ru_allocation(rate->width_mhz, rate->ru_tones, i) << 12 |
+	       airsim_ru_allocation(rate->ru_tones, i) << 12 |
 	       BIT(20) | rate->mcs << 21 | (u32)(rate->streams - 1) << 29 |
 	       (u64)airsim_target_power(radio, user) << 32;
 }
