@@ -20,6 +20,8 @@ SIFS_US, SLOT_US = 16, 9
 AIFS_US = SIFS_US + AIFSN * SLOT_US
 EIFS_US = SIFS_US + ppdu_us(legacy(6000), ACK) + AIFS_US
 HT_PREAMBLE_NS = 36_000
+HE_PREAMBLE_NS = 64_800
+"""Of four streams with a guard interval of 0.8 us."""
 
 Air = Callable[..., list[Transmission]]
 
@@ -42,9 +44,9 @@ def data(sent: Sequence[Transmission], sender: int) -> list[Transmission]:
     return [one for one in sent if one.kind == "data" and one.sender == sender]
 
 
-def mpdus(sent: Transmission) -> list[tuple[float, float, bool]]:
-    """Start, end, and whether it arrived, of each MPDU of an HT PPDU, to some microseconds."""
-    at_ns = float(sent.start_ns + HT_PREAMBLE_NS)
+def mpdus(sent: Transmission, preamble_ns: int = HT_PREAMBLE_NS) -> list[tuple[float, float, bool]]:
+    """Start, end, and whether it arrived, of each MPDU of a PPDU, to some microseconds."""
+    at_ns = float(sent.start_ns + preamble_ns)
     octet_ns = (sent.end_ns - at_ns) / sent.octets
     found = []
     for place, octets in enumerate(sent.mpdu_octets):
@@ -97,6 +99,30 @@ def test_a_captured_frame_suffers_from_the_signal_that_it_overlaps(air: Air) -> 
     print(f"{sum(not one.lost for one in within)} of {len(within)} arrived")
     assert len(within) > 50
     assert all(one.lost for one in within)
+
+
+def test_interference_destroys_all_mpdus_of_a_symbol(air: Air) -> None:
+    """Five MPDUs in each symbol of 13.6 us, and other signals that are as strong."""
+    fast = Parameters().replace(
+        {"standard": "802.11ax", "width": "160MHz", "mcs": 11, "streams": 4}
+    )
+    cells = [Cell("ap", ["one", "other"], fast)]
+    placed = "".join(
+        f"must airsim radio set {radio} errors snr capture on x_mm 0\n" for radio in range(3)
+    )
+    sent = air(cells, [("one", "ap"), ("other", "ap")], blocked(1, 2) + placed)
+    overlapped = [
+        arrived
+        for sender, interferer in ((1, 2), (2, 1))
+        for ppdu in data(sent, sender)
+        for other in data(sent, interferer)
+        if ppdu.start_ns + HE_PREAMBLE_NS < other.start_ns < ppdu.end_ns
+        for start_ns, end_ns, arrived in mpdus(ppdu, HE_PREAMBLE_NS)
+        if other.start_ns < start_ns - 30_000 and end_ns + 30_000 < other.end_ns
+    ]
+    print(f"{sum(overlapped)} of {len(overlapped)} arrived")
+    assert len(overlapped) > 1000
+    assert not any(overlapped)
 
 
 def gaps_us(

@@ -316,6 +316,21 @@ static bool airsim_mpdu_arrives(struct airsim_radio *radio,
 	return true;
 }
 
+/*
+ * Start of the next MPDU to end: the end of the one before it, or the start of
+ * the symbol in which both end. Interference destroys symbols as a whole.
+ */
+static u64 airsim_mpdu_start_ns(const struct airsim_radio *radio)
+{
+	const struct airsim_ppdu *ppdu = &radio->ppdu;
+
+	if (!ppdu->next)
+		return radio->emission.start_ns;
+	return min(ppdu->mpdu_end_ns[ppdu->next - 1],
+		   ppdu->mpdu_end_ns[ppdu->next] -
+		   airsim_symbol_ns(&ppdu->rate));
+}
+
 /**
  * airsim_exchange_mpdu_ended - the next MPDU of a PPDU on the air has ended
  * @radio: transmitter; the medium is locked
@@ -325,8 +340,7 @@ void airsim_exchange_mpdu_ended(struct airsim_radio *radio)
 	struct airsim_emission *emission = &radio->emission;
 	struct airsim_ppdu *ppdu = &radio->ppdu;
 	u64 end_ns = ppdu->mpdu_end_ns[ppdu->next];
-	u64 from_ns = ppdu->next ? ppdu->mpdu_end_ns[ppdu->next - 1] :
-				   emission->start_ns;
+	u64 from_ns = airsim_mpdu_start_ns(radio);
 	bool received = false;
 	int i;
 

@@ -378,7 +378,7 @@ bool airsim_interfered(const struct airsim_radio *radio, u64 from_ns, u64 to_ns)
  * @radio: receiver; the medium is locked
  * @emission: emission of its PPDU
  * @mpdu: the MPDU
- * @from_ns: end of the MPDU before it, or start of the emission
+ * @from_ns: its start, or that of the emission
  * @to_ns: its end
  *
  * The models without signal strength only lose data, so that stations can
