@@ -162,7 +162,7 @@ uplink_round() {
 	done
 	for i in 1 2 3; do join $i; done
 	for keys in "mpdu_error_ppm 200000 response_error_ppm 100000" "errors snr capture on x_mm 0" \
-		"ul_ofdma off" "ul_ofdma on ul_ofdma_interval_us 0" "rx_delivery ppdu"; do
+		"ul_ofdma off" "ul_ofdma on ul_ofdma_interval_us 100" "rx_delivery ppdu"; do
 		# shellcheck disable=SC2086 # keys and values
 		must airsim radio set 0 $keys
 		sleep 0.03
