@@ -15,27 +15,27 @@ QOS_DATA, BLOCK_ACK_REQUEST, BLOCK_ACK = 0x88, 0x84, 0x94
 BAD_FCS = 0x40
 WARNING = "_ws.expert.severity >= 0x600000"
 
-# Changes to thesis-lan; the PHY according to Wireshark (by its numbers), and the data rate in
-# Mbit/s that it computes.
+# Changes to thesis-lan; the PHY according to Wireshark (by its numbers), the data rate in Mbit/s
+# that it computes, and the Duration field: SIFS and the ACK or BlockAck at 24 Mbit/s in us.
 STANDARDS = {
     "802.11a": (
         ("width=20MHz", "streams=1", "guard_interval=800ns", "rts_threshold=1000"),
-        ("5", "54"),
+        ("5", "54", "44"),
     ),
     "802.11g": (
         ("channel=6", "width=20MHz", "streams=1", "guard_interval=800ns"),
-        ("6", "54"),
+        ("6", "54", "44"),
     ),
-    "802.11n": ((), ("7", "240")),
-    "802.11ac": (("width=80MHz", "mcs=9"), ("8", "866.667")),
+    "802.11n": ((), ("7", "240", "48")),
+    "802.11ac": (("width=80MHz", "mcs=9"), ("8", "866.667", "48")),
     "802.11ax": (
         ("width=80MHz", "guard_interval=3200ns", "mcs=11", "streams=3"),
-        ("11", "1531.3"),
+        ("11", "1531.3", "56"),
     ),
     # Wireshark 4.0 does not know the fields of EHT, and reads only the channel's.
     "802.11be": (
         ("width=160MHz", "guard_interval=800ns", "mcs=13", "preset=generic"),
-        ("5", ""),
+        ("5", "", "88"),
     ),
 }
 
@@ -62,7 +62,8 @@ def test_wireshark_does_not_warn(measure: Measure, tmp_path: Path, standard: str
     path = tmp_path / result.artifacts["air.pcapng"].path
     assert tshark(path, WARNING, "_ws.expert.message") == {}
     data_frames = "wlan.fc.type_subtype == 40 && wlan.ta == 02:61:69:72:00:00"
-    values = tshark(path, data_frames, "wlan_radio.phy", "wlan_radio.data_rate")
+    fields = "wlan_radio.phy", "wlan_radio.data_rate", "wlan.duration"
+    values = tshark(path, data_frames, *fields)
     print(standard, dict(values))
     assert values.most_common(1)[0][0].split("\t") == list(data)
 

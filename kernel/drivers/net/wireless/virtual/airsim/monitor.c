@@ -37,6 +37,15 @@ static void airsim_monitor_deliver(struct sk_buff *skb)
 	netif_rx(skb);
 }
 
+/* The Duration field: how long the NAV of others is set, in whole us. */
+static __le16 airsim_monitor_duration(const struct airsim_emission *emission)
+{
+	if (emission->nav_until_ns <= emission->end_ns)
+		return 0;
+	return cpu_to_le16(DIV_ROUND_UP_ULL(emission->nav_until_ns -
+					    emission->end_ns, 1000));
+}
+
 /**
  * airsim_monitor_mpdu - show an MPDU that has ended, decrypted
  * @radio: transmitter; the medium is locked
@@ -57,6 +66,9 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 		return;
 	skb_copy_bits(mpdu, 0, frame, mpdu->len);
 	hdr = frame;
+	/* That of a PS-Poll is an AID. */
+	if (!ieee80211_is_pspoll(hdr->frame_control))
+		hdr->duration_id = airsim_monitor_duration(&radio->emission);
 	if (airsim_crypto_octets(mpdu))
 		hdr->frame_control &= ~cpu_to_le16(IEEE80211_FCTL_PROTECTED);
 	airsim_monitor_deliver(skb);
@@ -134,8 +146,6 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 	};
 	const struct airsim_emission *emission = &radio->emission;
 	const struct airsim_radio *to = emission->to;
-	u64 defer_ns = emission->nav_until_ns > emission->end_ns ?
-		       emission->nav_until_ns - emission->end_ns : 0;
 	const struct ieee80211_hdr *hdr = NULL;
 	struct ieee80211_cts *frame;
 	struct sk_buff *skb;
@@ -155,7 +165,7 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 		return;
 	frame->frame_control = cpu_to_le16(IEEE80211_FTYPE_CTL |
 					   types[emission->frame]);
-	frame->duration = cpu_to_le16(DIV_ROUND_UP_ULL(defer_ns, 1000));
+	frame->duration = airsim_monitor_duration(emission);
 	if (!hdr) {
 		airsim_uplink_fill(radio, (u8 *)frame);
 	} else if (emission->frame == AIRSIM_RTS) {
