@@ -93,10 +93,10 @@ def _idle_from(
 ) -> Array:
     """The time from which the medium is idle for each station, without AIFS.
 
-    A station whose colliding frame ends before another one receives the end of that frame as an
-    error, and waits EIFS like the stations that did not send.
+    A station that has sent waits for an ACK, and for the end of the others' frames, whose start it
+    could not detect. EIFS is for stations that did not send.
     """
     last = end.max(axis=1, keepdims=True)
-    wait = numpy.where(end == last, timeout, eifs_extra)
-    idle_from: Array = last + numpy.where(collided, wait, after_success)
+    waited = numpy.where(end > 0, numpy.maximum(end + timeout, last), last + eifs_extra)
+    idle_from: Array = numpy.where(collided, waited, last + after_success)
     return idle_from

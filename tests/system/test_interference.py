@@ -150,6 +150,22 @@ def test_the_receiver_of_a_lost_frame_waits_eifs(air: Air) -> None:
     assert min(after_lost) == pytest.approx(EIFS_US)
 
 
+def test_a_frame_missed_while_sending_is_no_frame_with_an_error(air: Air) -> None:
+    """10.3.2.3.7: of two stations that collide, the one with the shorter frame waits AIFS."""
+    slow = LEGACY.replace({"legacy_rate": "6Mbit"})
+    windows = "wmm_ac_be_cwmin=2\nwmm_ac_be_cwmax=2"
+    cells = [Cell("ap", ["long", "short"], LEGACY, {"long": slow}, windows)]
+    sent = air(cells, [("long", "ap"), ("short", "ap")])
+    gaps = []
+    for one in data(sent, 1):
+        after = next((other for other in sent if other.start_ns > one.end_ns), one)
+        if one.collided and (after.kind, after.sender) == ("data", 2):
+            gaps.append((after.start_ns - one.end_ns) / 1000)
+    print(f"{len(gaps)}: {min(gaps)} us")
+    assert len(gaps) > 50
+    assert min(gaps) == pytest.approx(AIFS_US)
+
+
 def test_a_signal_of_another_primary_channel_is_no_frame_with_an_error(air: Air) -> None:
     wide = Parameters().replace(
         {"standard": "802.11ac", "channel": 36, "width": "80MHz", "mcs": 7, "streams": 1}

@@ -224,18 +224,16 @@ static void airsim_update_nav(struct airsim_radio *radio,
 
 /*
  * Whether the end of a signal that was not received counts as a frame with an
- * error. A radio does not detect what happens while it transmits, and signals
- * of another primary channel are energy without a preamble. With capture, only
- * preambles that it missed by transmitting are errors; it did not detect the
- * others.
+ * error (10.3.2.3.7). Those that began while the radio was transmitting, and
+ * those of another primary channel, are energy without a preamble. With
+ * capture, it did not detect the preambles of the others either.
  */
 static bool airsim_is_error(const struct airsim_radio *radio,
-			    const struct airsim_emission *emission, u64 now_ns)
+			    const struct airsim_emission *emission)
 {
-	return !radio->emitting && now_ns > radio->emission.end_ns &&
-	       radio->frequency_mhz == emission->from->frequency_mhz &&
-	       (!airsim_captures(radio) ||
-		emission->start_ns < radio->emission.end_ns);
+	return !airsim_captures(radio) && !radio->emitting &&
+	       emission->start_ns >= radio->emission.end_ns &&
+	       radio->frequency_mhz == emission->from->frequency_mhz;
 }
 
 /* Another emission that a radio receives in parallel with one that ends. */
@@ -319,7 +317,7 @@ static bool airsim_signal_end(struct airsim_radio *radio,
 		else if (reception->locked &&
 			 !airsim_still_interfered(radio, emission))
 			reception->intf_end_ns = now_ns;
-		if (airsim_is_error(radio, emission, now_ns))
+		if (airsim_is_error(radio, emission))
 			reception->failed = true;
 	}
 	if (!airsim_busy(radio))
