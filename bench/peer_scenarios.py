@@ -256,8 +256,9 @@ NOTES = {
     "overlapped. The standard leaves reception at such an interference to the receiver. ns-3's "
     "rules: the simulation without BlockAckReqs.",
     "window": "After a missing BlockAck, ns-3 sends BlockAckReqs without end, and its contention "
-    "window stays at CWmax. IEEE 802.11-2020, 10.23.2.2, resets it to CWmin when the retry counter "
-    "reaches dot11ShortRetryLimit, 7. ns-3's rules: the simulation with this and without EIFS.",
+    "window stays at CWmax. IEEE 802.11-2020, 10.23.2.2, resets it to CWmin when a transmission "
+    "fails after the retry counter has reached dot11ShortRetryLimit, 7. ns-3's rules: the "
+    "simulation with this and without EIFS.",
     "windows": "Inferred from the ratio, which grows with the send buffers: the access point "
     "gets one access in 17, and its A-MPDU of 64 ACKs acknowledges 128 segments, while the 16 "
     "stations send up to 672. Until the next ACKs, stations have closed windows: the two TCPs "

@@ -11,7 +11,9 @@ from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 from airtcp.models.bianchi import ofdm_us
 
-CELLS = [Cell("ap", ["sta"], LEGACY.replace({"legacy_rate": "12Mbit"}))]
+# With a constant contention window, losses do not change how often a frame is sent.
+WINDOW = "wmm_ac_be_cwmin=4\nwmm_ac_be_cwmax=4"
+CELLS = [Cell("ap", ["sta"], LEGACY.replace({"legacy_rate": "12Mbit"}), hostapd=WINDOW)]
 DOPPLER_HZ = 20
 SECONDS = 120
 

@@ -193,7 +193,7 @@ def test_a_station_that_decodes_only_the_protection_keeps_its_distance(
 
     def gap_us(cells: Sequence[Cell]) -> float:
         """Shortest time from a response to the other station to the next frame of the old one."""
-        _, path = measured(cells, flows, 2, f"protection {protection}", deaf, captured=True)
+        _, path = measured(cells, flows, 4, f"protection {protection}", deaf, captured=True)
         ordered = sorted(airtrace.read(path), key=lambda ppdu: ppdu.start_ns)
         gaps = [
             second.start_ns - first.end_ns

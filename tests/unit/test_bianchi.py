@@ -30,7 +30,7 @@ def test_durations_by_hand() -> None:
     assert ofdm_us(6, 1) == 20 + 4 * 2  # 16 + 8 + 6 bits, 24 per symbol
     edca = BEST_EFFORT
     assert (edca.aifs_us, edca.timeout_us, edca.eifs_extra_us) == (43, 45, 60)
-    assert list(edca.windows()) == [16, 32, 64, 128, 256, 512, 1024]
+    assert list(edca.windows()) == [16, 32, 64, 128, 256, 512, 1024, 1024]
 
 
 def test_a_lone_station_by_hand() -> None:

@@ -36,8 +36,9 @@ class Edca:
     aifsn: int = 3
     cw_min: int = 15
     cw_max: int = 1023
-    attempts: int = 7
-    """A frame is dropped after this many attempts; the window then starts again at its minimum."""
+    attempts: int = 8
+    """The window starts again at its minimum if this many attempts fail in a row: one more than
+    dot11ShortRetryLimit (10.23.2.2)."""
     slot_us: int = 9
     sifs_us: int = 16
     rx_start_us: int = 20
@@ -86,8 +87,9 @@ def attempt_probability(p: float, edca: Edca = BEST_EFFORT) -> float:
     So every slot is open to all stations, and the corrections of [Foh] and [Tinnirello], which are
     for DCF stations that do not count the busy boundary, do not apply.
 
-    With a limited number of attempts, the chain gives the mean number of attempts per frame over
-    the mean number of boundaries. A stage with W possible backoffs takes (W - 1) / 2 + 1 of them.
+    As the window starts again after some attempts, the chain gives their mean number until then,
+    or until a success, over the mean number of boundaries. A stage with W possible backoffs takes
+    (W - 1) / 2 + 1 of them.
     """
     reached = p ** numpy.arange(edca.attempts)
     return float(reached.sum() / (reached * (edca.windows() + 1) / 2).sum())

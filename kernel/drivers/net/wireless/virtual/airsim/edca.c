@@ -136,16 +136,20 @@ void airsim_edca_succeeded(struct airsim_edca *edca, struct rnd_state *rnd)
 /**
  * airsim_edca_failed - a transmission was not answered
  * @edca: the function
- * @retry_limit: consecutive failures after which the window is reset
+ * @retry_limit: dot11ShortRetryLimit
  * @rnd: random numbers
+ *
+ * After as many failures in a row as the limit, the next one resets the window
+ * (10.23.2.2).
  */
 void airsim_edca_failed(struct airsim_edca *edca, u8 retry_limit,
 			struct rnd_state *rnd)
 {
-	if (++edca->failures >= retry_limit) {
+	if (edca->failures >= retry_limit) {
 		airsim_edca_succeeded(edca, rnd);
 		return;
 	}
+	edca->failures++;
 	edca->cw = min(2 * edca->cw + 1, edca->cw_max);
 	airsim_edca_draw(edca, rnd);
 }

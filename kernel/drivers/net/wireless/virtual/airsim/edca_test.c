@@ -83,7 +83,10 @@ static void window_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 63, edca.cw);
 	airsim_edca_succeeded(&edca, &rnd);
 	KUNIT_EXPECT_EQ(test, 15, edca.cw);
+	/* QSRC reaches the limit with the second failure. */
 	airsim_edca_failed(&edca, 2, &rnd);
+	airsim_edca_failed(&edca, 2, &rnd);
+	KUNIT_EXPECT_EQ(test, 63, edca.cw);
 	airsim_edca_failed(&edca, 2, &rnd);
 	KUNIT_EXPECT_EQ(test, 15, edca.cw);
 	airsim_edca_failed(&edca, 7, &rnd);
