@@ -48,11 +48,15 @@ static s32 airsim_link_loss_mdb(const struct airsim_radio *radio,
 static s32 airsim_link_gain_mdb(const struct airsim_radio *radio,
 				const struct airsim_radio *from, u64 now_ns)
 {
-	u32 link = jhash_2words(min(radio->index, from->index),
-				max(radio->index, from->index),
-				airsim_medium.fading_seed);
+	const struct airsim_fading *fading = &airsim_medium.air.fading;
+	u32 link;
 
-	return airsim_fading_mdb(&airsim_medium.air.fading, link, now_ns);
+	if (!fading->doppler_millihz)
+		return 0;
+	link = jhash_2words(min(radio->index, from->index),
+			    max(radio->index, from->index),
+			    airsim_medium.fading_seed);
+	return airsim_fading_mdb(fading, link, now_ns);
 }
 
 /**
