@@ -20,7 +20,7 @@ from airtcp.kernel.own_policy import OwnPolicy
 from airtcp.parameters import Parameters
 from airtcp.parameters.kernelnames import context
 from airtcp.paths import REPOSITORY
-from airtcp.sweep import run
+from airtcp.sweep import failure
 
 SAMPLE = REPOSITORY / "samples" / "ackpol"
 CONGESTION_CONTROL = REPOSITORY / "samples" / "congestion-control"
@@ -212,7 +212,7 @@ def test_results_can_contain_policies_that_no_longer_exist() -> None:
 def test_both_programs_that_set_the_policy_print_the_message_that_is_explained() -> None:
     configure = (REPOSITORY / "lab" / "guest" / "configure.c").read_text()
     for text, name in ((configure, "%s"), (shell.HELPERS, "$1")):
-        assert run._REFUSED_POLICY.replace("tcp_ack_policy", name) in text
+        assert failure._REFUSED_POLICY.replace("tcp_ack_policy", name) in text
 
 
 def test_schema_has_the_names_of_custom_congestion_controls() -> None:
@@ -225,9 +225,9 @@ def test_schema_has_the_names_of_custom_congestion_controls() -> None:
 def test_a_policy_that_is_not_registered_is_explained(tmp_path: Path, name: str, own: bool) -> None:
     log = tmp_path / "console.log"
     log.write_text(f"{FAILURE}net.ipv4.tcp_ack_policy refuses the value {name}\n")
-    failure = run._failure(GuestResult("failed", 1, 1.0, 1.0, log, "", 0), tmp_path)
-    assert failure.startswith(f"net.ipv4.tcp_ack_policy refuses the value {name}")
-    assert ("--policy has not registered it; tcp_register_ackpol() fails" in failure) == own
+    reason = failure._reason(GuestResult("failed", 1, 1.0, 1.0, log, "", 0), tmp_path)
+    assert reason.startswith(f"net.ipv4.tcp_ack_policy refuses the value {name}")
+    assert ("--policy has not registered it; tcp_register_ackpol() fails" in reason) == own
 
 
 def test_errors_of_the_compiler_name_the_file_of_the_user(

@@ -9,7 +9,7 @@ from small_published import experiment, published
 
 from airtcp.experiment.experiment import Setting
 from airtcp.kernel.image import Kernel
-from airtcp.results import assembly, reproduction, table
+from airtcp.results import assembly, comparison, reproduction, table
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 
@@ -46,7 +46,7 @@ def test_runs_of_different_durations_are_not_mixed(
             run = record(case, seed, {"goodput_mbps": goodputs.get((duration, policy), 170.0)})
             fails = duration == "300s" and (policy, seed) in failed
             runs.append(run.model_copy(update={"status": "failed"} if fails else {}))
-    _, aad, ratio = reproduction.compare(of.parameters, of.published, runs, published_s)
+    _, aad, ratio = comparison.compare(of.parameters, of.published, runs, published_s)
     assert (aad.measured, aad.n) == (value, 2 - len(failed))
     assert ratio.measured == (gain and pytest.approx(gain))
 
@@ -75,9 +75,9 @@ def test_published_durations_are_compared_with_those_of_the_runs(
         )
     ]
     found = assembly.document(of, [case], KERNEL, runs, COMMAND)
-    assert reproduction.durations(found) is None
+    assert comparison.durations(found) is None
     document = found.model_copy(update={"published_duration_s": published_s})
-    times = reproduction.durations(document)
+    times = comparison.durations(document)
     assert str(times) == text
     assert times and bool(times.warning) == warns
     note = f"note: t{text[1:]}. Slow start alone can explain a difference."
@@ -104,7 +104,7 @@ def test_durations_are_those_of_successful_bulk_transfers(
     first = record(case, 1, measured, parameters={"duration": "2s"})
     document = assembly.document(of, [case], KERNEL, [(case, first)], COMMAND)
     changes = {"runs": (first.model_copy(update=changed),), "published_duration_s": 300.0}
-    times = reproduction.durations(document.model_copy(update=changes))
+    times = comparison.durations(document.model_copy(update=changes))
     assert (str(times) if times else None) == text
 
 
@@ -117,5 +117,5 @@ def test_no_duration_is_stated_beside_cases_without_published_values(tmp_path: P
     runs = [(case, record(case, 1, {"goodput_mbps": 95.0}, parameters=parameters))]
     document = assembly.document(of, [case], KERNEL, runs, COMMAND)
     assert [row.agreement for row in document.published] == ["not measured"]
-    assert reproduction.durations(document) is None
+    assert comparison.durations(document) is None
     assert "published runs" not in table.table(document)

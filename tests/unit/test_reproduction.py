@@ -13,7 +13,7 @@ from airtcp.experiment import papers
 from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
-from airtcp.results import assembly, reproduction, table
+from airtcp.results import assembly, comparison, reproduction, table
 from airtcp.results.documents import Comparison
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
@@ -28,7 +28,7 @@ def compared(of: Experiment, goodputs: dict[tuple[str, str], list[float]]) -> li
         policy, delay = case.factors["ack_policy"], case.factors["delay"]
         for seed, value in enumerate(goodputs.get((str(policy), str(delay)), []), start=1):
             runs.append(record(case, seed, {"goodput_mbps": value}))
-    return reproduction.compare(of.parameters, of.published, runs, None)
+    return comparison.compare(of.parameters, of.published, runs, None)
 
 
 def test_gains_come_from_published_values(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_the_trend_compares_values_of_the_same_metric(tmp_path: Path) -> None:
         record(case, 1, {"goodput_mbps": goodput, "retransmits": goodput})
         for case, goodput in zip(of.cases(), (30.0, 20.0), strict=False)
     ]
-    value, *_ = reproduction.compare(of.parameters, of.published, runs, None)
+    value, *_ = comparison.compare(of.parameters, of.published, runs, None)
     assert (value.measured, value.agreement) == (30, "same trend")
 
 

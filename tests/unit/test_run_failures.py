@@ -22,7 +22,7 @@ from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
 from airtcp.results import flent, metrics, timeseries
 from airtcp.results.index import Index
-from airtcp.sweep import run, sweep
+from airtcp.sweep import failure, run, sweep
 from airtcp.sweep.request import RunRequest, requests
 from airtcp.testbed.build import testbed_of
 
@@ -127,15 +127,15 @@ def test_failures_have_causes_in_the_parameters(
 def test_the_station_with_the_weakest_signal_is_named(tmp_path: Path) -> None:
     changes = ("parameters:\n", TWO_STATIONS)
     [case] = load(write(tmp_path, GOOD.partition("design:")[0], changes)).cases()
-    failure = run._with_cause(STALLED, testbed_of(case))
-    assert failure == f"far, 100 m from ap, has an SNR of 7.3 dB: {STALLED}"
+    failed = failure.with_cause(STALLED, testbed_of(case))
+    assert failed == f"far, 100 m from ap, has an SNR of 7.3 dB: {STALLED}"
 
 
 def test_the_snr_is_that_of_the_weaker_direction(tmp_path: Path) -> None:
     changes = ("parameters:\n", TWO_STATIONS.replace("{access_point: ap, distance: 5m}", WEAK))
     [case] = load(write(tmp_path, GOOD.partition("design:")[0], changes)).cases()
-    failure = run._with_cause(STALLED, testbed_of(case))
-    assert failure == f"near, 5 m from ap, has an SNR of 6.3 dB: {STALLED}"
+    failed = failure.with_cause(STALLED, testbed_of(case))
+    assert failed == f"near, 5 m from ap, has an SNR of 6.3 dB: {STALLED}"
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,10 @@ CLIENT = f"{FAILURE}node a AIRTCP_SENDER=10.0.0.1 AIRTCP_RECEIVER=10.0.0.2 comma
 EARLY = f"{FAILURE}an instrument ended early: see the console"
 
 
-def failure(directory: Path, *console: str, status: Status = "failed") -> str:
+def reason(directory: Path, *console: str, status: Status = "failed") -> str:
     log = directory / "console.log"
     log.write_bytes(b"\xff\n" + "\n".join(console).encode())
-    found = run._failure(GuestResult(status, 1, 1.0, 1.0, log, "it ended early"), directory)
+    found = failure._reason(GuestResult(status, 1, 1.0, 1.0, log, "it ended early"), directory)
     return found.removesuffix(f" (console: {log})")
 
 
@@ -236,7 +236,7 @@ def test_the_program_of_the_user_that_failed_first_is_named(
     (tmp_path / "command-b.err").write_text("\n")
     (tmp_path / "command-0.err").write_text("a warning of another one\n")
     (tmp_path / "server-command-a.err").write_text("GET /\n")
-    assert failure(tmp_path, *console, "command-0: ended after 60 s, its limit") == message
+    assert reason(tmp_path, *console, "command-0: ended after 60 s, its limit") == message
 
 
 @pytest.mark.parametrize(
@@ -249,13 +249,13 @@ def test_the_program_of_the_user_that_failed_first_is_named(
 def test_a_program_missing_in_tmp_is_explained(tmp_path: Path, said: str) -> None:
     (tmp_path / "command.err").write_text(f"{said}\n")
     ended = "command: exit code 2"
-    assert failure(tmp_path, ended, CLIENT) == f"{ended}: {said}; the guest has its own /tmp"
+    assert reason(tmp_path, ended, CLIENT) == f"{ended}: {said}; the guest has its own /tmp"
 
 
 def test_a_guest_that_panics_has_failed_for_that_reason(tmp_path: Path) -> None:
     console = ("command: exit code 3", CLIENT)
-    assert failure(tmp_path, *console, status="panic") == "it ended early"
-    assert failure(tmp_path, "hello") == "it ended early"
+    assert reason(tmp_path, *console, status="panic") == "it ended early"
+    assert reason(tmp_path, "hello") == "it ended early"
 
 
 @pytest.mark.parametrize(

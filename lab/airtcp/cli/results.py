@@ -18,7 +18,7 @@ from airtcp.cli.options import (
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Experiment
-from airtcp.results import artifacts, assembly, documents, reproduction, table
+from airtcp.results import artifacts, assembly, comparison, documents, reproduction, table
 from airtcp.results.documents import SweepDocument
 from airtcp.results.record import RUNS
 from airtcp.units import counted
@@ -200,7 +200,7 @@ def _report_published(directory: Path) -> int:
             if not runs:
                 continue
             # The experiment may have changed since.
-            rows = reproduction.compare(
+            rows = comparison.compare(
                 experiment.parameters,
                 experiment.published,
                 assembly.of_kernel(runs, document.kernel.hash),

@@ -25,10 +25,10 @@ from airtcp.files.latency import Latency, read_ping
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.results import artifacts, assembly, documents, reproduction
+from airtcp.results import artifacts, assembly, comparison, documents
+from airtcp.results.comparison import Durations
 from airtcp.results.documents import Comparison, FigureRecord, PublishedValue, SummaryRow
 from airtcp.results.record import HostRecord, KernelRecord, RunRecord
-from airtcp.results.reproduction import Durations
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
 from airtcp.testbed.build import build
@@ -278,7 +278,7 @@ def load(out_dir: Path) -> Results:
         damaged=[str(damage) for damage in damaged],
         figures=document.figures,
         published=[row for row in document.published if row.measured is not None],
-        durations=reproduction.durations(document),
+        durations=comparison.durations(document),
         compares=document.compares,
         expects=document.expects,
         reason=document.reason,

@@ -13,7 +13,7 @@ from airtcp.experiment.published import Published
 from airtcp.kernel.image import Kernel
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
-from airtcp.results import modelfit, reproduction
+from airtcp.results import comparison, modelfit
 from airtcp.results.documents import (
     Comparison,
     FigureRecord,
@@ -94,7 +94,7 @@ def document(
             for row in _summary(published, group)
         ),
         published=tuple(
-            reproduction.compare(
+            comparison.compare(
                 experiment.parameters,
                 experiment.published,
                 of_kernel(runs, kernel.hash),
@@ -176,7 +176,7 @@ def _compared_again(document: SweepDocument, runs: Sequence[RunRecord]) -> list[
         declared = [row.declared() for row in document.published if not row.derived]
     except ValidationError:
         return []
-    return reproduction.compare(
+    return comparison.compare(
         common, declared, of_kernel(runs, document.kernel.hash), document.published_duration_s
     )
 

@@ -11,6 +11,7 @@ from airtcp.experiment.published import published_ratio
 from airtcp.kernel.policies import BASELINE
 from airtcp.parameters.quantity import Plain
 from airtcp.results import reproduction
+from airtcp.results.comparison import durations
 from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
 from airtcp.statistics import paired_ratio
 from airtcp.steps.workloads import HEADLINES
@@ -66,7 +67,7 @@ def table(results: SweepDocument, metrics: Sequence[str] = ()) -> str:
         notes.append(f"note: unless its name says otherwise, a case has {case_name(usual)}")
     if same := ", ".join(_same_values(results)):
         notes.append(f"note: some cases that differ only in {same} have equal metrics")
-    times = reproduction.durations(results)
+    times = durations(results)
     if times and times.warning:
         notes.append(f"note: {_uncapitalized(str(times))}. {times.warning}")
     return "\n".join([text, *notes])
