@@ -212,6 +212,8 @@ static inline u32 tcp_ackpol_rtt_us(const struct sock *sk)
 	return rtt_us >> 3;
 }
 
+u32 tcp_ackpol_window(const struct sock *sk);
+
 /* Time between the last two arrivals, or %TCP_ACKPOL_IAT_NONE */
 static inline u32 tcp_ackpol_iat_us(const struct tcp_ackpol *ap)
 {

@@ -222,6 +222,26 @@ static bool tcp_ackpol_owes_dsack(const struct tcp_sock *tp)
 	       !before(tp->duplicate_sack[0].end_seq, tp->rcv_wup);
 }
 
+/**
+ * tcp_ackpol_window() - the window that the last ACK has advertised
+ * @sk: socket
+ *
+ * Return: in bytes. tcp_sock.rcv_wnd may be more than the header can hold, see
+ * tcp_select_window().
+ */
+u32 tcp_ackpol_window(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 max = (u32)U16_MAX << tp->rx_opt.rcv_wscale;
+
+	if (!tp->rx_opt.rcv_wscale &&
+	    READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_workaround_signed_windows))
+		max = MAX_TCP_WINDOW;
+
+	return min(tp->rcv_wnd, max);
+}
+EXPORT_SYMBOL_GPL(tcp_ackpol_window);
+
 /* Would the sender run out of window if this ACK were delayed?
  *
  * Once half of the advertised window is used, send an ACK if it can offer at
@@ -231,12 +251,14 @@ static bool tcp_ackpol_owes_dsack(const struct tcp_sock *tp)
 static bool tcp_ackpol_window_runs_out(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 left = tcp_receive_window(tp);
+	u32 window = tcp_ackpol_window(sk);
+	u32 used = tp->rcv_nxt - tp->rcv_wup;
+	u32 left = window - min(used, window);
 
 	if (left < inet_csk(sk)->icsk_ack.rcv_mss)
 		return true;
 
-	return 2 * left <= tp->rcv_wnd && __tcp_select_window(sk) >= 2 * left;
+	return 2 * left <= window && __tcp_select_window(sk) >= 2 * left;
 }
 
 /* Does TCP require an immediate ACK for data in order?
@@ -307,6 +329,8 @@ static enum tcp_ackpol_reason tcp_ackpol_ask(struct sock *sk)
 		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_POLICY;
 
 	if (ap->delay_us != TCP_ACKPOL_DELACK) {
+		/* A delayed ACK timer of an earlier segment may be due before */
+		inet_csk(sk)->icsk_ack.pending &= ~ICSK_ACK_TIMER;
 		ap->deadline_us = min(ap->arrival_us + ap->delay_us, latest_us);
 		return tcp_ackpol_start_timer(sk) ? TCP_ACKPOL_DELAYED :
 						    TCP_ACKPOL_POLICY;

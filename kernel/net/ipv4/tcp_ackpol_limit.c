@@ -94,7 +94,7 @@ static void tcp_limit_data_recv(struct sock *sk)
 	else
 		tcp_limit_arrival(limit, params, ap->arrival_us,
 				  ap->segs - limit->seen_segs,
-				  tp->rcv_wnd /
+				  tcp_ackpol_window(sk) /
 				  inet_csk(sk)->icsk_ack.rcv_mss);
 	limit->seen_segs = ap->segs;
 }
