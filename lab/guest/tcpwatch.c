@@ -402,7 +402,7 @@ int main(int argc, char **argv)
 {
 	struct sigaction on_stop = { .sa_handler = stop };
 	long long next_ns, interval_ns, give_up_ns;
-	int diag, watch;
+	int diag, watch, incomplete;
 	FILE *out;
 
 	if (argc < 3 || argc > 5) {
@@ -442,8 +442,14 @@ int main(int argc, char **argv)
 		sleep_until(now_ns(CLOCK_MONOTONIC) + CLOSE_REPORT_NS);
 		read_closed(diag, out);
 	} while (living_count && now_ns(CLOCK_MONOTONIC) < give_up_ns);
+	incomplete = ferror(out);
 	if (fclose(out))
 		fail(argv[2]);
+	if (incomplete) {
+		fprintf(stderr, "tcpwatch: %s: not all rows could be written\n",
+			argv[2]);
+		return 1;
+	}
 	if (living_count) {
 		fprintf(stderr, "tcpwatch: %s: connections are still open\n",
 			argv[2]);

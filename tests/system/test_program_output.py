@@ -52,3 +52,31 @@ def test_full_disk_is_reported_for_a_command(
     assert result.status == "ok", result.reason
     assert (tmp_path / "error").read_text() == "command: writing: No space left on device\n"
     assert (tmp_path / "code").read_text() == "1\n"
+
+
+# Rows fill the disk, which has room again before tcpwatch ends.
+FULL_FOR_A_WHILE = """\
+mkdir /tmp/disk
+mount -t tmpfs -o size=64k none /tmp/disk
+tc qdisc add dev lo root netem delay 1ms
+exchange serve 1 1 1 &
+tcpwatch 100 /tmp/disk/watch.csv 2>error &
+watch=$!
+sleep 0.1
+exchange ask 127.0.0.1 1 1 1500 >/dev/null
+mount -o remount,size=64m none /tmp/disk
+kill $watch
+wait $watch
+echo $? >code
+"""
+
+
+def test_rows_of_tcpwatch_that_are_lost_are_reported(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.sh").write_text(FULL_FOR_A_WHILE)
+    result = boot(lab_kernel, tools, tmp_path, seed=1, timeout_wall_s=60)
+    assert result.status == "ok", result.reason
+    error = (tmp_path / "error").read_text()
+    assert error == "tcpwatch: /tmp/disk/watch.csv: not all rows could be written\n"
+    assert (tmp_path / "code").read_text() == "1\n"
