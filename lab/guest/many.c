@@ -18,7 +18,6 @@
 #include "program.h"
 
 #define MAX_WORDS	64
-#define MAX_RUNS	1024
 
 typedef int main_function(int argc, char **argv, char **envp);
 
@@ -27,7 +26,7 @@ static main_function *program;
 static struct {
 	pid_t pid;
 	char *line;
-} runs[MAX_RUNS];
+} *runs;
 
 static void open_as(const char *path, int flags, int as)
 {
@@ -58,14 +57,17 @@ static int run(char *line, char *name, char **envp)
 static int run_all(int argc, char **argv, char **envp)
 {
 	int count, i, status, failed = 0;
-	size_t size;
+	char *line = NULL;
+	size_t size = 0;
 
 	(void)argc;
-	for (count = 0; count < MAX_RUNS; count++) {
-		size = 0;
-		if (getline(&runs[count].line, &size, stdin) <= 0)
-			break;
-		runs[count].line[strcspn(runs[count].line, "\n")] = '\0';
+	for (count = 0; getline(&line, &size, stdin) > 0; count++) {
+		runs = reallocarray(runs, count + 1, sizeof(*runs));
+		if (!runs)
+			fail("runs");
+		line[strcspn(line, "\n")] = '\0';
+		runs[count].line = line;
+		line = NULL;
 	}
 	for (i = 0; i < count; i++) {
 		runs[i].pid = fork();
