@@ -24,7 +24,9 @@ from airtcp.testbed.default import testbed
 from airtcp.testbed.processors import Cost
 
 CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
-CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
+# A frame, and what 100 Mbit/s are in 2 us.
+CABLE = "overhead 24 mpu 84 burst 1539b latency 400000us"
+SLOW_CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
 
 
 def qdiscs(plan: list[Step], node: str) -> list[str]:
@@ -89,7 +91,8 @@ def test_packets_are_segmented_before_they_are_lost() -> None:
 
 def test_every_cable_limits_the_rate() -> None:
     plan = planned(**CABLES, delay="3ms", wire_loss=0.01, rate="40Mbit")
-    assert qdiscs(plan, "server") == [f"eth0 root handle 2: tbf rate 40000000bit {CABLE}"]
+    tbf = "tbf rate 40000000bit overhead 24 mpu 84 burst 1524b latency 400000us"
+    assert qdiscs(plan, "server") == [f"eth0 root handle 2: {tbf}"]
     assert qdiscs(plan, "ap") == [
         "eth0 root handle 1: netem delay 1us limit 1000",
         f"eth0 parent 1:1 handle 2: tbf rate 100000000bit {CABLE}",
@@ -105,12 +108,12 @@ def test_the_bridge_shapes_the_return_path() -> None:
     plan = planned(return_delay="7ms", return_rate="1Mbit", return_queue=9)
     assert qdiscs(plan, "ap") == [
         "eth0 root handle 1: netem delay 7000us limit 1000",
-        f"eth0 parent 1:1 handle 2: tbf rate 1000000bit {CABLE}",
+        f"eth0 parent 1:1 handle 2: tbf rate 1000000bit {SLOW_CABLE}",
         "eth0 parent 2:1 handle 3: pfifo limit 9",
     ]
     adsl = planned(path="adsl", ack_filter="cake-aggressive")
     assert qdiscs(adsl, "ap")[1:] == [
-        f"eth0 parent 1:1 handle 2: tbf rate 128000bit {CABLE}",
+        f"eth0 parent 1:1 handle 2: tbf rate 128000bit {SLOW_CABLE}",
         "eth0 parent 2:1 handle 3: cake unlimited besteffort ack-filter-aggressive",
     ]
     assert "netem delay 15000us" in qdiscs(adsl, "server")[0]
@@ -123,7 +126,7 @@ def test_a_router_is_between_server_and_bridge() -> None:
     assert "must ip route add 10.0.0.2/32 dev eth1" in router
     assert "set_sysctl ip_forward 1" in router
     # 2 ns per byte are 4 Gbit/s; 20 us are 10,000 bytes.
-    bucket = "rate 4000000000bit overhead 10000 burst 1514b limit 10000000"
+    bucket = "rate 4000000000bit overhead 10000 burst 2514b limit 10000000"
     assert f"must tc qdisc add dev ifb0 root handle 1: tbf {bucket}" in router
     assert "ifb0 parent 1:1 handle 2: pfifo limit 75" in qdiscs(plan, "router")
     redirected = [line.split()[5] for line in router if "mirred" in line]

@@ -4,14 +4,14 @@
 All received packets and, at a host, all sent packets pass through the queue of one intermediate
 functional block (ifb), which is served in order at a cost per packet and per byte, and is finite.
 The cost is modelled by a token bucket: its rate is one byte per byte_s, and the cost of a packet is
-expressed as a per-packet overhead in bytes. The burst is one packet.
+expressed as a per-packet overhead in bytes. The burst is hardly more than one packet.
 """
 
 from typing import Literal
 
 from airtcp.steps import filters
 from airtcp.steps.step import Step, run
-from airtcp.testbed.cables import FRAME_BYTES
+from airtcp.testbed.cables import bucket_bytes
 from airtcp.testbed.model import Testbed
 from airtcp.testbed.processors import Cost
 
@@ -20,9 +20,10 @@ _DEVICE = "ifb0"
 
 def commands(cost: Cost, ingress: tuple[str, ...], egress: tuple[str, ...] = ()) -> list[Step]:
     """Apply the cost to packets of these devices of the node."""
+    rate_bps = 8 / cost.byte_s
     bucket = (
-        f"rate {round(8 / cost.byte_s)}bit overhead {round(cost.packet_s / cost.byte_s)} "
-        f"burst {FRAME_BYTES}b limit 10000000"
+        f"rate {round(rate_bps)}bit overhead {round(cost.packet_s / cost.byte_s)} "
+        f"burst {bucket_bytes(rate_bps)}b limit 10000000"
     )
     queue = f"pfifo limit {cost.queue_packets}"
     ways = [(device, "ingress") for device in ingress] + [(device, "egress") for device in egress]

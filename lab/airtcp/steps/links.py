@@ -6,7 +6,7 @@ Qdiscs see whole Ethernet frames without the FCS.
 
 from airtcp.steps import filters
 from airtcp.steps.step import Step, run
-from airtcp.testbed.cables import FRAME_BYTES, OneWayPath, Shaper
+from airtcp.testbed.cables import FRAME_BYTES, OneWayPath, Shaper, bucket_bytes
 from airtcp.testbed.model import End
 
 # Overhead of a frame on a cable (preamble, FCS, inter-frame gap), and the minimum length.
@@ -55,7 +55,7 @@ def _way(way: OneWayPath, limit: int | None, segments: bool) -> list[tuple[int, 
 
 def _rate(shaper: Shaper, rate_bps: float) -> str:
     # Packets longer than a frame are segmented, as by a network card.
-    bucket = f"{_ETHERNET} burst {FRAME_BYTES}b"
+    bucket = f"{_ETHERNET} burst {bucket_bytes(rate_bps)}b"
     if shaper.burst_bytes is not None:
         bucket = f"burst {shaper.burst_bytes}b"
     latency_us = round(shaper.latency_s * 1e6)
