@@ -71,6 +71,14 @@ def test_a_server_limits_its_own_rate() -> None:
     assert not qdiscs(planned(rate_at="server"), "server")
 
 
+def test_a_queue_is_not_longer_than_tc_can_express() -> None:
+    """tc would compute 36,704 bytes for this one."""
+    fast = planned(rate="10Gbit", rate_latency="3436ms", rate_at="server")
+    assert qdiscs(fast, "server") == [
+        "eth0 root handle 2: tbf rate 10000000000bit burst 4000b latency 3435970us"
+    ]
+
+
 def test_packets_are_segmented_before_they_are_lost() -> None:
     segments = "tbf rate 100gbit burst 1514b latency 1s"
     loss = "netem loss 1% limit 1000000"

@@ -16,6 +16,8 @@ _MIN_DELAY_US = 1
 # Segments packets into frames. It is faster than any radio.
 _SEGMENTS = f"tbf rate 100gbit burst {FRAME_BYTES}b latency 1s"
 _UNLIMITED_PACKETS = 1_000_000
+# tc computes the limit of tbf's queue from the latency, in 32 bits without a check.
+_MOST_QUEUE_BYTES = 2**32 - 1
 
 
 def shaped(end: End, verb: str = "add") -> list[Step]:
@@ -55,8 +57,9 @@ def _way(way: OneWayPath, limit: int | None, segments: bool) -> list[tuple[int, 
 
 def _rate(shaper: Shaper, rate_bps: float) -> str:
     # Packets longer than a frame are segmented, as by a network card.
-    bucket = f"{_ETHERNET} burst {bucket_bytes(rate_bps)}b"
+    burst_bytes, framing = bucket_bytes(rate_bps), f"{_ETHERNET} "
     if shaper.burst_bytes is not None:
-        bucket = f"burst {shaper.burst_bytes}b"
-    latency_us = round(shaper.latency_s * 1e6)
-    return f"tbf rate {round(rate_bps)}bit {bucket} latency {latency_us}us"
+        burst_bytes, framing = shaper.burst_bytes, ""
+    most_us = int((_MOST_QUEUE_BYTES - burst_bytes) * 8e6 / rate_bps)
+    latency_us = min(round(shaper.latency_s * 1e6), most_us)
+    return f"tbf rate {round(rate_bps)}bit {framing}burst {burst_bytes}b latency {latency_us}us"
