@@ -78,7 +78,7 @@ def test_ss_without_samples_is_an_error(tmp_path: Path) -> None:
 
 
 STATION = """\
-Station 02:00:00:00:01:00 (on wlan0)
+Station 02:00:00:00:01:{number:02} (on wlan0)
 \tinactive time:\t4 ms
 \trx bytes:\t{bytes}
 \ttx packets:\t100
@@ -90,17 +90,29 @@ Station 02:00:00:00:01:00 (on wlan0)
 """
 
 
+def stations(*counters: tuple[int, int, int, int]) -> str:
+    """iw's list of stations: number, octets, retries and airtime of each."""
+    names = ("number", "bytes", "retries", "us")
+    return "".join(STATION.format(**dict(zip(names, each, strict=True))) for each in counters)
+
+
 def test_counters_of_a_driver_cover_only_the_run(tmp_path: Path) -> None:
-    two = [STATION.format(bytes=10, retries=5, us=700), STATION.format(bytes=1, retries=1, us=1)]
-    (tmp_path / "iw-ap-before.txt").write_text("".join(two))
-    (tmp_path / "iw-ap-after.txt").write_text(
-        STATION.format(bytes=100, retries=25, us=9700) + STATION.format(bytes=1, retries=2, us=1)
-    )
+    (tmp_path / "iw-ap-before.txt").write_text(stations((1, 10, 5, 700), (2, 1, 1, 1)))
+    (tmp_path / "iw-ap-after.txt").write_text(stations((1, 100, 25, 9700), (2, 1, 2, 1)))
     assert iwstation.increase(tmp_path, "ap") == {
         **{"rx_bytes": 90, "tx_packets": 0, "tx_retries": 21, "tx_failed": 0},
         **{"beacon_loss": 0, "tx_duration_us": 9000},
     }
     assert iwstation.increase(tmp_path, "station") == {}
+
+
+def test_counters_of_stations_that_come_and_go_never_decrease(tmp_path: Path) -> None:
+    """The first associates again, the second leaves, the third joins."""
+    (tmp_path / "iw-ap-before.txt").write_text(stations((1, 1000, 5, 700), (2, 500, 9, 900)))
+    (tmp_path / "iw-ap-after.txt").write_text(stations((1, 30, 7, 100), (3, 4, 2, 50)))
+    increase = iwstation.increase(tmp_path, "ap")
+    assert (increase["rx_bytes"], increase["tx_retries"]) == (34, 9)
+    assert increase["tx_duration_us"] == 150
 
 
 def test_facts_about_a_radio_are_read_from_iw() -> None:

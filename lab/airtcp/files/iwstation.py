@@ -10,22 +10,38 @@ _COUNTER = re.compile(
 )
 
 
-def counters(text: str) -> dict[str, int]:
-    """Sums over all stations, by names such as tx_retries; durations (airtime) are in us."""
-    sums: dict[str, int] = {}
-    for name, value in _COUNTER.findall(text):
-        key = name.replace(" ", "_") + ("_us" if name.endswith("duration") else "")
-        sums[key] = sums.get(key, 0) + int(value)
-    return sums
+def _stations(text: str) -> dict[str, dict[str, int]]:
+    """Counters by the address of the station, with names such as tx_retries.
+
+    Durations (airtime) are in us.
+    """
+    [_, *parts] = re.split(r"^Station (\S+)", text, flags=re.MULTILINE)
+    return {
+        address: {
+            name.replace(" ", "_") + ("_us" if name.endswith("duration") else ""): int(value)
+            for name, value in _COUNTER.findall(part)
+        }
+        for address, part in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def increase(run_dir: Path, node: str) -> dict[str, int]:
-    """What a node's counters grew by during the run; empty if its files are missing."""
+    """What a node's counters grew by during the run, as sums over its stations at the end.
+
+    Those of a station that has associated again start at 0. Empty if the node's files are missing.
+    """
     try:
         before, after = (
-            counters((run_dir / f"iw-{node}-{when}.txt").read_text())
+            _stations((run_dir / f"iw-{node}-{when}.txt").read_text())
             for when in ("before", "after")
         )
     except OSError:  # the run failed before
         return {}
-    return {name: value - before.get(name, 0) for name, value in after.items()}
+    sums: dict[str, int] = {}
+    for address, counters in after.items():
+        old = before.get(address, {})
+        if any(value < old.get(name, 0) for name, value in counters.items()):
+            old = {}
+        for name, value in counters.items():
+            sums[name] = sums.get(name, 0) + value - old.get(name, 0)
+    return sums
