@@ -74,6 +74,8 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
         elif error.problem_mark and what == "found undefined alias":
             alias = text.split("\n")[line - 1][error.problem_mark.column :].split()[0]
             what = f"found undefined alias {alias}; write text that begins with * in quotes"
+        elif what.startswith("mapping values are not allowed"):
+            what += "; write text that contains `: ` in quotes, or correct the indentation"
     elif isinstance(error, yaml.reader.ReaderError):
         line = text.encode()[: error.position].count(b"\n") + 1
         what = f"the character #x{error.character:04x} is not allowed"

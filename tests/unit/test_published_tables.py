@@ -103,6 +103,7 @@ def test_a_cell_may_be_a_bound(tmp_path: Path) -> None:
         ("9.5, 20", "'<= inf', 20", "row 2: goodput_mbps: '<= inf' is not a number of at least 0"),
         ("9.5, 20", "-9.5, 20", "row 2: goodput_mbps: '-9.5' is not a number of at least 0"),
         ("y, goodput_mbps", "y, speed", "published_tables[0]: columns: 'speed' is neither a"),
+        ("y, goodput_mbps", "y, goodput_mbs", "metric; did you mean 'goodput_mbps'?"),
         ("[tcp_rtt_ms_mean]", "[retransmits]", "approximate: 'retransmits' is not a column"),
         ("    source: a table", "", "15: published_tables[0].source: missing"),
         ("[aad, 9.5, 20]", "[count, 9.5, 20]", "20: published_tables[0].rows[1]: no case of the"),

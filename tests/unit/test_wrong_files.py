@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from one_line import assert_one_line, refuse_builds, table
-from small_experiment import GOOD
+from small_experiment import GOOD, write
 
 from airtcp import cli
 
@@ -20,6 +20,7 @@ title: A small one => title: "unclosed | 18: not YAML: found unexpected end of s
 title: A small one => title: Mine: yours | 2: not YAML: mapping values are not allowed
 title: A small one => \ttitle: Mine | 2: not YAML: found a tab character; indent with spaces
 parameters: => parameters: none | 6: not YAML: mapping values are not allowed
+source: nobody => source: a: b | write text that contains `: ` in quotes, or correct the indentation
   delay: 10ms =>   delay: 10 | 6: parameters.delay: '10' is not a duration
   delay: 10ms =>   dealy: 10ms | 6: parameters.dealy: unknown key; did you mean 'delay'?
   delay: 10ms => \tdelay: 10ms | 6: not YAML: found a tab character; indent with spaces
@@ -84,3 +85,13 @@ def test_a_file_is_named_as_in_the_command(
     monkeypatch.chdir(tmp_path)
     assert cli.main(["show", "mine.yaml"]) == 2
     assert capsys.readouterr().err.startswith("airtcp: mine.yaml:7: parameters.sack: ")
+
+
+def test_parameters_that_are_a_list_are_no_mapping(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, GOOD, ("  delay:", "  - delay:"), ("  sack:", "  - sack:"))
+    assert cli.main(["show", str(path)]) == 2
+    assert "small.yaml:5: parameters: [{'delay': '10ms'}, {'sack': 'off'}] is not a mapping" in (
+        capsys.readouterr().err
+    )

@@ -6,6 +6,7 @@ from typing import Annotated, Protocol, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from airtcp import suggest
 from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.papers import Precision, Word
 from airtcp.parameters import PARAMETER_NAMES, jsonschema
@@ -134,7 +135,9 @@ class PublishedTable(Strict):
                 raise ValueError(f"when: {name!r} is not a parameter")
         for name in self.columns:
             if name not in PARAMETER_NAMES and name not in METRICS:
-                raise ValueError(f"columns: {name!r} is neither a parameter nor a metric")
+                meant = suggest.nearest(name, [*PARAMETER_NAMES, *METRICS])
+                hint = f"; did you mean {meant!r}?" if meant else ""
+                raise ValueError(f"columns: {name!r} is neither a parameter nor a metric{hint}")
         for name in self.approximate:
             if name not in self.columns or name not in METRICS:
                 raise ValueError(f"approximate: {name!r} is not a column with a metric")

@@ -134,7 +134,7 @@ class _Reader:
         """The node as dicts, lists and the text of scalars: the schema defines the types."""
         self._lines.setdefault(at, node.start_mark.line + 1)
         if isinstance(node, yaml.SequenceNode):
-            if at[:1] == ("parameters",):
+            if len(at) > 1 and at[0] == "parameters":
                 raise self._error(at, "is a list; give one value; several go into `design`")
             return [self._data(item, (*at, index)) for index, item in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode):
