@@ -55,6 +55,14 @@ def lanes_of(results: model.Results) -> tcplanes.Lanes:
     return tcplanes.read(run, 0, 50)
 
 
+def test_hosts_without_tcp_have_no_lanes(tmp_path: Path) -> None:
+    out_dir = write_results(tmp_path, protocol="udp")
+    for run_dir in (out_dir / "runs").glob("*/seed-1"):
+        write_air(run_dir, [frame(0, 300)])
+        write_captured(run_dir / "server.pcapng", [])
+    assert lanes_of(model.load(out_dir)).names == []
+
+
 def test_each_end_and_the_timer_have_a_lane(results: model.Results) -> None:
     lanes = lanes_of(results)
     assert lanes.names == ["server", "station", "ACK timer"]

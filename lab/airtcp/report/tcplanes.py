@@ -71,18 +71,18 @@ NONE = Lanes(0, {}, None)
 
 
 def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
-    """The lanes for which the run has files: of the hosts of its first flow, and of the ACK timer.
+    """The lanes for which the run has files: of the hosts of its first TCP flow, of the ACK timer.
 
     Raises AirtcpError if a file is corrupt.
     """
     run_dir, testbed = run.directory, run.testbed
-    first = testbed.flows[0]
+    first = next((flow for flow in testbed.flows if flow.protocol == "tcp"), None)
     begin_ns = airtrace.begin_ns(run_dir / "air.pcapng")
     from_ns, to_ns = (begin_ns + ms * NS_PER_MS for ms in (start_ms, end_ms))
     bursts = {}
     for node in testbed.hosts:
         path = run_dir / f"{node.name}.pcapng"
-        if node.name in (first.sender, first.receiver) and path.exists():
+        if first and node.name in (first.sender, first.receiver) and path.exists():
             segments = capture.read_tcp(path, from_ns + EPOCH_NS, to_ns + EPOCH_NS)
             sent = ((segment, segment.source in node.addresses) for segment in segments)
             bursts[node.name] = list(_bursts(sent))
