@@ -116,7 +116,8 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two experiments with reports that contain every kind of mark, an index, and a tournament.
 
-    `alone` has the report of the second in a single file, with its own title.
+    `alone` has the report of the second in a single file, with its own title. `long` has long names
+    of conditions and a failed run.
 
     The first also has figures for print.
 
@@ -134,7 +135,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _write_site(site: Path) -> Path:
     # Imported here because Matplotlib and others take a while to load.
     from fake_air import records, write_air
-    from small_report import AGAINST, write_results, write_station_capture
+    from small_report import AGAINST, write_long_names, write_results, write_station_capture
     from small_tournament import write_page
 
     window = {"title": "Window", "over_time": "cwnd", "lines": "ack_policy", "panels": "delay"}
@@ -151,4 +152,6 @@ def _write_site(site: Path) -> Path:
     assert cli.main(["report", str(site / "two")]) == 0
     assert cli.main(["report", "--index", str(site)]) == 0
     write_page(site / "tournament")
+    write_long_names(site / "long")
+    assert cli.main(["report", str(site / "long")]) == 0
     return site

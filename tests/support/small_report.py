@@ -99,6 +99,17 @@ def write_results(
     return out_dir
 
 
+def write_long_names(out_dir: Path) -> None:
+    """The results with a command line in the names of both conditions, and a failed run."""
+    write_results(out_dir, ("0ms", "50ms"))
+    document = json.loads((out_dir / "results.json").read_text())
+    for item in document["runs"] + document["summary"]:
+        item["factors"]["command"] = f"fetch {' '.join('0123456789' for _ in range(14))}"
+    failed = document["runs"][-1]
+    failed |= {"status": "failed", "error": f"no answer (console: {100 * 'x'})", "metrics": {}}
+    save(out_dir, document)
+
+
 def save(out_dir: Path, document: Mapping[str, Any]) -> None:
     """Write results.json and result.json of each run, in schema 1."""
     (out_dir / "results.json").write_text(json.dumps(document))

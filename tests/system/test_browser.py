@@ -245,6 +245,25 @@ def test_pages_are_accessible(
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+@pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
+def test_long_names_of_conditions_are_wrapped(visit: Open, viewport: dict[str, int]) -> None:
+    """Their labels do not overlap, and tables and messages are not wider than the page."""
+    page = visit("long/report.html", viewport)
+    for title in ("Goodput", "ACKs per data segment"):
+        labels = plot(page, title).locator(".ytick text")
+        first, second = sorted(
+            labels.evaluate_all(
+                "texts => texts.map((text) => text.getBoundingClientRect())"
+                ".map((box) => [box.top, box.bottom])"
+            )
+        )
+        assert first[0] < first[1] <= second[0]
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    if viewport == DESK:
+        overflows = "tables => tables.some((table) => table.scrollWidth > table.clientWidth)"
+        assert not page.locator("#results ~ .scroll").evaluate_all(overflows)
+
+
 def test_a_page_in_a_single_file_draws_its_plots(visit: Open) -> None:
     page = visit("alone/report.html")
     figure = plot(page, "Latency during the transfer")

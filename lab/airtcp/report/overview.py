@@ -36,6 +36,8 @@ from airtcp.units import rounded
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _LABEL_LETTERS = 30  # width of the labels of conditions
+_ROW_IN = 0.2
+_LINE_IN = 0.11  # of a label
 
 _PUBLISHED = "published"
 _PUBLISHED_STYLE = Style("ink", marker="diamond", size=4.2, edge=0.9, hollow=True)
@@ -305,8 +307,16 @@ def _figure(results: Results, x: Axis, marks: Sequence[Mark], legend: Legend) ->
         for of_one in _by_condition(rows)
     ]
     y = Axis(limits=(min(ys) - 0.7, max(ys) + 0.7), ticks=ticks, grid=False)
-    height_in = 0.75 + 0.2 * (max(ys) - min(ys) + 1)
+    height_in = 0.75 + _row_in(y) * (max(ys) - min(ys) + 1)
     return Figure([Panel(x, y, marks)], height_in, legend=legend)
+
+
+def _row_in(y: Axis) -> float:
+    """The height of a row in inches: more than usual if labels would overlap."""
+    ticks = sorted(y.ticks, key=lambda tick: tick.at)
+    at = numpy.array([y.limits[0], *(tick.at for tick in ticks), y.limits[1]])
+    half_in = numpy.array([0, *(_LINE_IN / 2 * len(tick.label.split("\n")) for tick in ticks), 0])
+    return max(_ROW_IN, float(numpy.max((half_in[1:] + half_in[:-1]) / numpy.diff(at))))
 
 
 def _wrapped(label: str) -> str:

@@ -104,6 +104,7 @@ function coloured(value) {
 
 class Plot {
   static PANEL_PX = 210; // smallest readable width of a panel
+  static LINE_PX = 16; // of a label
 
   constructor(figure, given) {
     this.figure = figure;
@@ -184,8 +185,11 @@ class Plot {
     const grid = this.arranged();
     const layout = coloured(this.given.layout);
     const panelled = layout.annotations?.length > 0;
-    const rowPx = Math.max(panelled ? 200 : 130, (layout.height - 60) / this.given.layout.grid.rows);
     const narrow = this.width < 480;
+    const rowPx = Math.max(
+      panelled ? 200 : 130, (layout.height - 60) / this.given.layout.grid.rows,
+      narrow ? this.labelsPx() : 0,
+    );
     layout.height = Math.round(rowPx * grid.rows + (panelled ? 70 : 60));
     const gapPx = panelled ? 34 : 16;
     layout.grid = { ...grid, xgap: 0.06, ygap: Math.min(0.4, gapPx / rowPx), pattern: "coupled" };
@@ -229,6 +233,19 @@ class Plot {
     return this.axes(letter).some((key) => this.given.layout[key].matches);
   }
 
+  // The height of a panel in which wrapped labels of rows do not overlap.
+  labelsPx() {
+    return Math.max(0, ...this.axes("y").map((key) => {
+      const { tickvals, ticktext, range } = this.given.layout[key];
+      if (!ticktext) return 0;
+      const labels = ticktext.map((text, index) => [tickvals[index], wrapped(text).split("<br>").length]);
+      const along = [[range[0], 0], ...labels, [range[1], 0]].sort((one, other) => one[0] - other[0]);
+      const px = along.slice(1).map(([at, lines], index) => (
+        (along[index][1] + lines) * Plot.LINE_PX / 2 / (at - along[index][0])));
+      return Math.max(...px) * Math.abs(range[1] - range[0]);
+    }));
+  }
+
   // In a grid of panels, label shared axes once.
   dress(layout, key, outer, narrow) {
     const axis = layout[key];
@@ -238,7 +255,7 @@ class Plot {
       showticklabels: outer, nticks: 7,
     });
     axis.title = { ...axis.title, text: outer ? axis.title.text : "", standoff: 6, font: { size: 12.5 } };
-    if (axis.ticktext && narrow) axis.ticktext = axis.ticktext.map((text) => wrapped(text, 15));
+    if (axis.ticktext && narrow) axis.ticktext = axis.ticktext.map((text) => wrapped(text));
   }
 
   // Set the range of each axis to turn(low, high, axis).
@@ -294,10 +311,12 @@ class Plot {
   }
 }
 
-// Wrap a text at word boundaries to lines of at most this many letters.
-function wrapped(text, letters) {
+// Wrap a label for a narrow figure; a factor that fits into a line stays together with its value.
+function wrapped(label, letters = 15) {
+  const parts = label.replaceAll("<br>", " ").split(", ")
+    .map((part) => (part.length < letters ? part.replaceAll(" ", "\u00a0") : part));
   const lines = [""];
-  for (const word of text.split(/ |<br>/)) {
+  for (const word of parts.join(", ").split(" ")) {
     if (lines.at(-1) && lines.at(-1).length + word.length >= letters) lines.push("");
     lines.push(`${lines.pop()} ${word}`.trim());
   }
