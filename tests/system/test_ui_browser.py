@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The pages of `airtcp ui` in Debian's Chromium: layout, both themes, keyboard."""
 
+import shutil
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -17,11 +18,13 @@ from airtcp.sweep import session
 from airtcp.ui.server import Server
 
 RUN = "aad_0ms/seed-1"
+LONG_NAME = 60 * "z"
 PAGES = {
     "sweeps": "",
     "sweep": "sweep?sweep=one",
     "run": f"run?sweep=one&run={RUN}&at=0",
     "comparison": "compare?first=one&second=two",
+    "long name": f"sweep?sweep={LONG_NAME}",
     "problem": "sweep?sweep=none",
 }
 
@@ -33,6 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         write_results(root / name, delays=("0ms", "50ms"))
         write_air(root / name / "runs" / RUN, records())
         session.write_tables(root / name, documents.read(root / name))
+    shutil.copytree(root / "two", root / LONG_NAME)
     with Server(root) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
