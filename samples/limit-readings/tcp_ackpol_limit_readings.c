@@ -112,7 +112,7 @@ static const struct limit_params *limit_params(const struct sock *sk)
 
 static u32 limit_rwnd_segs(const struct sock *sk)
 {
-	return max(tcp_sk(sk)->rcv_wnd / inet_csk(sk)->icsk_ack.rcv_mss, 1);
+	return max(tcp_ackpol_window(sk) / inet_csk(sk)->icsk_ack.rcv_mss, 1);
 }
 
 /* As tcp_ack_limit_init() in Figure 2.15 */
