@@ -25,6 +25,12 @@ def not_allowed(word: str, words: Iterable[str], more: str = "") -> str:
     return f"{word!r} is not allowed; {allowed(word, words, more)}"
 
 
+def hint(word: str, words: Iterable[str]) -> str:
+    """`; did you mean 'aad'?` for the end of a message; empty if no known word is close."""
+    close = nearest(word, words)
+    return f"; did you mean {close!r}?" if close else ""
+
+
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """The closest match among the known words, if any is close."""
     by_folded = {word.casefold(): word for word in words}

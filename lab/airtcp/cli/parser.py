@@ -90,8 +90,7 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             known = self._option_string_actions
             options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
-            close = suggest.nearest(options[0], known) if options else None
-            meant = f"; did you mean {close!r}?" if close else ""
+            meant = suggest.hint(options[0], known) if options else ""
             if "--" not in words and any(action.dest == "argv" for action in self._actions):
                 meant = _BEFORE_COMMANDS
             self.error(f"unrecognized arguments: {' '.join(map(_restored, unknown))}{meant}")

@@ -135,8 +135,7 @@ class PublishedTable(Strict):
                 raise ValueError(f"when: {name!r} is not a parameter")
         for name in self.columns:
             if name not in PARAMETER_NAMES and name not in METRICS:
-                meant = suggest.nearest(name, [*PARAMETER_NAMES, *METRICS])
-                hint = f"; did you mean {meant!r}?" if meant else ""
+                hint = suggest.hint(name, [*PARAMETER_NAMES, *METRICS])
                 raise ValueError(f"columns: {name!r} is neither a parameter nor a metric{hint}")
         for name in self.approximate:
             if name not in self.columns or name not in METRICS:

@@ -78,9 +78,8 @@ class Quantity:
 
     def _instead_of(self, text: str) -> str:
         """What to write instead; messages about units already say how to write a number."""
-        meant = suggest.nearest(text, [self.none]) if self.none else None
-        if meant:
-            return f"; did you mean {meant!r}?"
+        if self.none and (meant := suggest.hint(text, [self.none])):
+            return meant
         if self.parse in (_parse_count, _parse_fraction):
             return f"; allowed: {self.allowed()}"
         return f", or {self.none!r}" if self.none else ""
