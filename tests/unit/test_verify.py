@@ -271,6 +271,15 @@ def test_the_page_marks_outcomes_of_an_earlier_kernel(tmp_path: Path) -> None:
     assert f"| `fuzz` |  |  |  | not run | {text} |" in page_lines([step], record)
 
 
+def test_the_page_counts_outcomes_of_renamed_parts_of_an_earlier_kernel(tmp_path: Path) -> None:
+    step = Step("fuzz", "", [program("one", ""), program("two", "")])
+    record = Record(tmp_path / "verification.json")
+    record.add(OLD, "fuzz", "first", outcome("passed"))
+    record.add(OLD, "fuzz", "second", outcome("passed"))
+    text = "2026-11-22: 2 passed, in parts with other names"
+    assert any(text in line for line in page_lines([step], record))
+
+
 def test_the_page_has_failures_with_reason_and_fix(tmp_path: Path) -> None:
     step = Step("soak", "", [program("one", ""), program("two", "")])
     record = Record(tmp_path / "verification.json")

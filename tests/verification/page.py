@@ -88,6 +88,10 @@ def _earlier(step: Step, record: Record, kernel: KernelId) -> str:
     earlier = record.of(other, step.name)
     date = max(outcome.date for outcome in earlier.values())[:10]
     text = verdict(step, earlier)
+    if not any(part.name in earlier for part in step.parts):
+        counts = Counter(outcome.result for outcome in earlier.values())
+        shares = ", ".join(f"{number} {result}" for result, number in counts.items())
+        text = f"{shares}, in parts with other names"
     return f"earlier kernel `{other}` (Linux {record.linux[other]}), {date}: {text}"
 
 
