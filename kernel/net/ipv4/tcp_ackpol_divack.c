@@ -58,7 +58,7 @@ static void tcp_divack_send_parts(struct sock *sk, struct tcp_divack *divack)
 
 /* Start a series for the data that arrived, unless it has one. The rest of the
  * previous series is sent at once, as it would have been without
- * tcp_divack_spread_us.
+ * tcp_divack_spread_us; if the next ACK reports congestion, it stands for both.
  *
  * Return: false if there was no new data.
  */
@@ -73,8 +73,10 @@ static bool tcp_divack_begin(struct sock *sk, struct tcp_divack *divack)
 
 		/* The parts have moved rcv_wup beyond the data acknowledged */
 		acked = divack->end;
-		tcp_divack_send_parts(sk, divack);
-		__tcp_send_ack(sk, divack->end, 0);
+		if (!(tp->ecn_flags & TCP_ECN_DEMAND_CWR)) {
+			tcp_divack_send_parts(sk, divack);
+			__tcp_send_ack(sk, divack->end, 0);
+		}
 	}
 
 	tcp_divack_start(divack, tcp_ackpol_params(sk, &tcp_divack), acked,
@@ -107,6 +109,7 @@ static void tcp_divack_ack_due(struct sock *sk, enum tcp_ackpol_reason reason)
 	struct tcp_divack *divack = tcp_ackpol_priv(sk);
 
 	switch (reason) {
+	case TCP_ACKPOL_TIMER:
 	case TCP_ACKPOL_POLICY:
 	case TCP_ACKPOL_QUICK:
 	case TCP_ACKPOL_WINDOW:
