@@ -8,14 +8,16 @@
  *                                     1.5 times its initial size, then RTT / 2
  *                                     after the first segment, at most for 256
  *   "quiche"     as more              after 2 segments for the first 100, then
- *                                     after 10, or RTT / 4 after the first
- *                                     segment, from 1 to 25 ms
+ *                                     after 10, or a quarter of the minimum RTT
+ *                                     after the first segment, from 1 to 25 ms
  *   "bbr-draft"  delayed ACK timer    with a quarter of the data of a round
  *                                     trip, RTT / 2 after the first segment, or
  *                                     RTT / 4 while the rate grows
  *
- * "xnu" is TCP of macOS, "quiche" is the QUIC library of Google Chrome, and
- * "bbr-draft" is what draft-ietf-ccwg-bbr requires of receivers.  All use the
+ * "xnu" approximates TCP of macOS, which acknowledges a quarter of its receive
+ * window, about half a round trip, and leaves the rest to its delayed ACK timer.
+ * "quiche" is the QUIC library of Google Chrome.  "bbr-draft" sends as few ACKs
+ * as a sender may request according to draft-ietf-ccwg-bbr.  All use the
  * receiver's estimate of the RTT, see tcp_ackpol_rtt_us(); the draft means the
  * sender's, and its congestion window, which is the data of a round trip here.
  */
@@ -43,9 +45,11 @@ struct tcp_xnu {
 /**
  * struct tcp_quiche - private state of "quiche"
  * @segs: acknowledged segments
+ * @min_rtt_us: shortest round trip, 0 if unknown
  */
 struct tcp_quiche {
 	u32 segs;
+	u32 min_rtt_us;
 };
 
 /* Time left of @interval_us since the first unacknowledged segment */
@@ -80,6 +84,15 @@ static u32 tcp_xnu_ack_delay_us(struct sock *sk)
 	return tcp_stacks_left_us(sk, rtt_us / 2);
 }
 
+static void tcp_quiche_data_recv(struct sock *sk)
+{
+	struct tcp_quiche *quiche = tcp_ackpol_priv(sk);
+	u32 rtt_us = tcp_ackpol_rtt_us(sk);
+
+	if (rtt_us && (!quiche->min_rtt_us || rtt_us < quiche->min_rtt_us))
+		quiche->min_rtt_us = rtt_us;
+}
+
 static void tcp_quiche_ack_sent(struct sock *sk)
 {
 	struct tcp_quiche *quiche = tcp_ackpol_priv(sk);
@@ -96,8 +109,8 @@ static u32 tcp_quiche_ack_delay_us(struct sock *sk)
 
 	if (quiche->segs >= TCP_QUICHE_START_SEGS) {
 		segs = TCP_QUICHE_SEGS;
-		interval_us = clamp(tcp_ackpol_rtt_us(sk) / 4,
-				    TCP_QUICHE_MIN_US, TCP_QUICHE_MAX_US);
+		interval_us = clamp(quiche->min_rtt_us / 4, TCP_QUICHE_MIN_US,
+				    TCP_QUICHE_MAX_US);
 	}
 
 	if (tcp_ackpol(sk)->segs >= segs)
@@ -113,9 +126,15 @@ static void tcp_bbr_draft_data_recv(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 rtt_us = tcp_ackpol_rtt_us(sk);
 
-	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue))
+	if (!RB_EMPTY_ROOT(&tp->out_of_order_queue)) {
 		tcp_auto_hole(state);
-	else if (tcp_auto_arrival(state, now_us, tp->rcv_nxt, rtt_us))
+		return;
+	}
+
+	/* A silence is not part of a round: start another with this segment */
+	if (tcp_ackpol_iat_us(tcp_ackpol(sk)) > rtt_us)
+		tcp_auto_hole(state);
+	if (tcp_auto_arrival(state, now_us, tp->rcv_nxt, rtt_us))
 		tcp_auto_end_round(state, now_us, tp->rcv_nxt, rtt_us);
 }
 
@@ -144,6 +163,7 @@ static struct tcp_ackpol_ops tcp_stacks[] __read_mostly = {
 	},
 	{
 		.ack_delay_us	= tcp_quiche_ack_delay_us,
+		.data_recv	= tcp_quiche_data_recv,
 		.ack_sent	= tcp_quiche_ack_sent,
 		.name		= "quiche",
 		.owner		= THIS_MODULE,
