@@ -43,8 +43,8 @@
  *   hook for each lost packet.
  * - The end of a probe's samples is detected once: the draft would advance the
  *   filter of max_bw in every later round.
- * - extra_acked is measured after Startup: before, all ACKs exceed the
- *   estimate.
+ * - extra_acked is used after Startup: before, all ACKs exceed the estimate.
+ *   The last rounds of Startup are in its filter.
  * - After a timeout cwnd is one segment, so bounds are derived from the
  *   previous cwnd.
  * - An expired RTT is not replaced by that of a delayed ACK.

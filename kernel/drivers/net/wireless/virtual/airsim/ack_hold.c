@@ -7,8 +7,8 @@
  * Vendors' drivers see Ethernet frames before they get a sequence number. This
  * code does the same at the egress hook of the interface, above mac80211. A
  * segment that acknowledges less than the held ACK, or carries more than an
- * acknowledgment, is sent at once, after the held ACK. So the order is kept,
- * and only pure ACKs that a newer one repeats are dropped.
+ * acknowledgment, is sent at once, after all ACKs that the interface holds. So
+ * the order is kept, and only pure ACKs that a newer one repeats are dropped.
  */
 #include <linux/jhash.h>
 #include <linux/netfilter_netdev.h>
