@@ -260,6 +260,25 @@ def test_a_condition_with_a_baseline_of_zero_is_not_judged() -> None:
     assert judge.contest(condition, cases, document.model_copy(update={"runs": runs})) is None
 
 
+def test_an_entrant_may_have_a_goodput_of_zero(tmp_path: Path) -> None:
+    condition, document = small().conditions[0], contests()[0].document
+    _, cases = field.contest(small(), condition, "5s")
+    runs = [
+        run.model_copy(update={"metrics": {"goodput_mbps": 0.0}})
+        if run.factors["ack_policy"] == "aad"
+        else run
+        for run in document.runs
+    ]
+    lan = judge.contest(condition, cases, document.model_copy(update={"runs": tuple(runs)}))
+    assert lan
+    judged = [lan, contests()[1]]
+    best, last = judge.standings(judged, TITLES)
+    assert (last.entrant, last.goodput_geomean, last.worst, last.count("lost")) == ("aad", 0, 0, 1)
+    assert best.goodput_geomean == 1
+    page.write(tmp_path, [best, last], judged, "")
+    assert "shade-4" in (tmp_path / "index.html").read_text()
+
+
 def test_failed_runs_are_reported(tmp_path: Path) -> None:
     """The files, which aad would lose, fail; so does one run without a delay."""
     _, far, _, side = contests()

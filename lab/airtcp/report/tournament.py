@@ -182,5 +182,5 @@ def _cell(contest: Contest, entrant: str) -> Cell:
 def _shade(result: Result) -> int:
     if result.verdict == "tied":
         return 0
-    change = math.log(result.performance)
+    change = math.log(result.performance) if result.performance else -math.inf
     return int(math.copysign(sum(abs(change) >= bound for bound in _SHADES) or 1, change))

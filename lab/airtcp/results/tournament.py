@@ -137,6 +137,8 @@ class Standing:
     @cached_property
     def goodput_geomean(self) -> float | None:
         ratios = [one.ratio.mean for one in self.results if not one.less_is_better]
+        if 0 in ratios:
+            return 0.0
         return geometric_mean(ratios) if ratios else None
 
     @property
