@@ -293,9 +293,27 @@ def test_failed_runs_are_reported(tmp_path: Path) -> None:
     assert [case["failed_runs"] for case in document["cases"]] == [{"aad": 1}, {}, {"aad": 2}, {}]
     page.write(tmp_path, standings, judged, "")
     text = (tmp_path / "index.html").read_text()
-    assert "aad: 2 runs failed, none succeeded" in text
+    assert "aad: 2 runs failed, no pair of runs is left" in text
     assert "tied; 1 run failed" in text
     assert "| Files | 1 MB | 15.00 ms | failed |" in (tmp_path / "tournament.md").read_text()
+
+
+def test_a_policy_whose_other_runs_have_no_partner_has_failed(tmp_path: Path) -> None:
+    """Of aad the first seed fails, of default the second."""
+    condition, document = small().conditions[0], contests()[0].document
+    _, cases = field.contest(small(), condition, "5s")
+    runs = tuple(
+        run.model_copy(update={"status": "failed"})
+        if (run.factors["ack_policy"], run.seed) in {("aad", 1), ("default", 2)}
+        else run
+        for run in document.runs
+    )
+    lan = judge.contest(condition, cases, document.model_copy(update={"runs": runs}))
+    assert lan
+    standings = judge.standings([lan], TITLES)
+    assert [(each.entrant, each.failed) for each in standings] == [("default", 0), ("aad", 1)]
+    page.write(tmp_path, standings, [lan], "")
+    assert "aad: 1 run failed, no pair of runs is left" in (tmp_path / "index.html").read_text()
 
 
 def test_an_entrant_of_which_all_runs_failed_is_last() -> None:

@@ -94,10 +94,10 @@ def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command
         "The first table has the standings; values are changes relative to `default`. Goodput:",
         "geometric mean over bulk transfers. Worst: performance under the worst condition,",
         "significant or not. Won, tied, lost, failed: numbers of conditions, failed those without",
-        "a successful run. p99: 99th percentile of request times. Completion: mean time of files",
-        "and objects of web pages. TCP RTT: median of the sender's smoothed RTT. ACKs/s: rate of",
-        "ACKs over bulk transfers. The second table has all conditions; there, **bold** values",
-        "are won or lost: they differ by more than the 95% interval and by more than 1%.",
+        "a pair of successful runs. p99: 99th percentile of request times. Completion: mean time",
+        "of files and objects of web pages. TCP RTT: median of the sender's smoothed RTT. ACKs/s:",
+        "rate of ACKs over bulk transfers. The second table has all conditions; there, **bold**",
+        "values are won or lost: they differ by more than the 95% interval and by more than 1%.",
         "",
         "| Policy | | Goodput | Worst | Won | Tied | Lost | Failed | p99 | Completion | TCP RTT "
         "| ACKs/s |",
@@ -160,18 +160,19 @@ def _cell(contest: Contest, entrant: str) -> Cell:
     failed = contest.failed.get(entrant, 0)
     result = contest.results.get(entrant)
     if result is None and failed:
-        tip = f"{entrant}: {counted(failed, 'run')} failed, none succeeded"
+        tip = f"{entrant}: {counted(failed, 'run')} failed, no pair of runs is left"
         return Cell("failed", tip, None, 0, f"{quote(contest.condition.name)}/")
     if result is None:
         return Cell("", "did not take part", None, 0, None)
     half = f" ± {100 * result.ratio.ci95:.1f}%" if result.ratio.ci95 is not None else ""
+    pairs = counted(result.ratio.n, "pair")
     directory = Path(contest.condition.name)
     if not contest.condition.delays:
         directory = result.runs[0].directory(directory).parent
     return Cell(
         percent(result.ratio.mean),
         f"{result.entrant}: {number(result.mean.mean)} {METRICS[contest.metric].unit}, "
-        f"{percent(result.ratio.mean)}{half}, {result.ratio.n} pairs of runs, {result.verdict}"
+        f"{percent(result.ratio.mean)}{half}, {pairs} of runs, {result.verdict}"
         + (f"; {counted(failed, 'run')} failed" if failed else ""),
         result.verdict,
         _shade(result),

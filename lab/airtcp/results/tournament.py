@@ -65,7 +65,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Contest:
-    """All entrants under a condition; results are of those with a successful run.
+    """All entrants under a condition; results are of those with a pair of successful runs.
 
     failed: number of failed runs, of entrants that have any.
     """
@@ -125,7 +125,7 @@ def _by_pair(runs: Sequence[RunRecord], metric: str) -> dict[tuple[str, int], fl
 class Standing:
     """An entrant over all conditions that count. Ratios are to the baseline.
 
-    failed: number of conditions in which it took part without a successful run.
+    failed: number of conditions in which its runs failed and no pair of runs is left.
     """
 
     entrant: str
