@@ -168,6 +168,12 @@ def test_a_model_with_a_buffer_marks_the_operating_points(tmp_path: Path) -> Non
     assert lower["A"].y < lower["B"].y < lower["D"].y < lower["C"].y
 
 
+def test_a_model_in_which_nothing_is_queued_has_no_operating_points(tmp_path: Path) -> None:
+    [plot] = declared(tmp_path, MODEL | {"buffer": 246, "backlog_factor": 0})
+    marks = [mark for panel in plot.figure.panels for mark in panel.marks]
+    assert not any(isinstance(mark, Text) for mark in marks)
+
+
 def test_pings_outside_the_transfer_are_left_out(tmp_path: Path) -> None:
     """Not those of the baseline before and after it."""
     out_dir = write_results(tmp_path / "out")

@@ -182,9 +182,9 @@ def _operating_points(
 
     A and C are without aggregation, B and D with it.
     """
-    if figure.buffer_packets is None:
-        return
     packets_each = figure.pacing(pacing) * figure.backlog_factor
+    if figure.buffer_packets is None or not packets_each:
+        return
     names = ("A", "C") if most == 1 else ("B", "D")
     full = (figure.station(most).most_packets, figure.buffer_packets)
     for name, packets in zip(names, full, strict=True):
