@@ -16,6 +16,7 @@ from airtcp import cli
 from airtcp.experiment import tournament as field
 from airtcp.experiment.tournament import Condition
 from airtcp.kernel import policies
+from airtcp.paths import REPOSITORY
 from airtcp.report import tournament as page
 from airtcp.results import tournament as judge
 from airtcp.results.tournament import Contest, Result, Standing
@@ -229,6 +230,16 @@ def test_document_and_table_have_the_standings() -> None:
     text = judge.table(standings)
     assert re.search(r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +0 +- +\+25\.0% ", text, re.M)
     assert re.search(r"^default +0\.0% +0\.0% +0 +3 +0 +0 +- +0\.0% ", text, re.M)
+
+
+def test_the_documentation_has_all_keys_of_the_document() -> None:
+    judged = contests()
+    text = json.dumps(judge.document(judge.standings(judged, TITLES), judged))
+    document = json.loads(text)
+    case = document["cases"][0]
+    keys = {*document, *document["policies"][0], *case, *case["results"][0]}
+    page_text = (REPOSITORY / "docs" / "how-to" / "tournament.md").read_text()
+    assert [key for key in keys if f"`{key}`" not in page_text] == []
 
 
 def judged_again(number: int, policy: str, seeds: Collection[int]) -> Contest | None:
