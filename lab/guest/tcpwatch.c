@@ -76,9 +76,22 @@ static uint16_t first_port = DEFAULT_PORT, last_port = DEFAULT_PORT;
 
 static volatile sig_atomic_t stopped;
 
-/* The kernel's numbers of connections with a `sample` row and no `close` row. */
-static uint64_t *living;
-static size_t living_count, living_room;
+/* The kernel's numbers of connections */
+struct connections {
+	uint64_t *numbers;
+	size_t count, room;
+};
+
+/* Those with a `sample` row and no `close` row. */
+static struct connections living;
+/*
+ * Those that were closed during the present dump, which may also have them: its
+ * next message can be complete, but not yet sent, when another processor reports
+ * that a connection was closed.
+ */
+static struct connections closed;
+/* A dump is not yet complete. */
+static bool dumping;
 
 static void stop(int signal)
 {
@@ -136,27 +149,56 @@ static bool watched(__be16 port)
 	return ntohs(port) >= first_port && ntohs(port) <= last_port;
 }
 
-static void note(const struct inet_diag_sockid *id, bool alive)
+static uint64_t number_of(const struct inet_diag_sockid *id)
 {
-	uint64_t connection = (uint64_t)id->idiag_cookie[1] << 32 |
-			      id->idiag_cookie[0];
+	return (uint64_t)id->idiag_cookie[1] << 32 | id->idiag_cookie[0];
+}
+
+/* Returns the count without it. */
+static size_t find(const struct connections *set, uint64_t connection)
+{
 	size_t i;
 
-	for (i = 0; i < living_count && living[i] != connection; i++)
+	for (i = 0; i < set->count && set->numbers[i] != connection; i++)
 		;
-	if (!alive) {
-		if (i < living_count)
-			living[i] = living[--living_count];
+	return i;
+}
+
+static void add(struct connections *set, uint64_t connection)
+{
+	if (find(set, connection) < set->count)
 		return;
-	}
-	if (i == living_room) {
-		living_room = 2 * living_room + 64;
-		living = realloc(living, living_room * sizeof(*living));
-		if (!living)
+	if (set->count == set->room) {
+		set->room = 2 * set->room + 64;
+		set->numbers = realloc(set->numbers,
+				       set->room * sizeof(*set->numbers));
+		if (!set->numbers)
 			fail("connections");
 	}
-	if (i == living_count)
-		living[living_count++] = connection;
+	set->numbers[set->count++] = connection;
+}
+
+static void drop(struct connections *set, uint64_t connection)
+{
+	size_t i = find(set, connection);
+
+	if (i < set->count)
+		set->numbers[i] = set->numbers[--set->count];
+}
+
+/* Returns false for a sample of a connection that already has a `close` row. */
+static bool note(uint64_t connection, bool sampled)
+{
+	if (!sampled) {
+		drop(&living, connection);
+		if (dumping)
+			add(&closed, connection);
+		return true;
+	}
+	if (find(&closed, connection) < closed.count)
+		return false;
+	add(&living, connection);
+	return true;
 }
 
 static void read_message(FILE *out, long long time_ns, bool sampled,
@@ -174,18 +216,15 @@ static void read_message(FILE *out, long long time_ns, bool sampled,
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
 		if (attribute->rta_type != INET_DIAG_INFO)
 			continue;
-		print_row(out, time_ns, sampled ? "sample" : "close",
-			  &message->id, RTA_DATA(attribute),
-			  RTA_PAYLOAD(attribute));
-		note(&message->id, sampled);
+		if (note(number_of(&message->id), sampled))
+			print_row(out, time_ns, sampled ? "sample" : "close",
+				  &message->id, RTA_DATA(attribute),
+				  RTA_PAYLOAD(attribute));
 		return;
 	}
 }
 
 enum { DATAGRAMS = 8, DATAGRAM_BYTES = 65536, OF_DUMP = 1 };
-
-/* A dump is not yet complete. */
-static bool dumping;
 
 /*
  * Write the messages of one datagram: those of a dump, and the kernel's reports
@@ -260,6 +299,7 @@ static void sample(int fd, FILE *out)
 
 	if (send(fd, &dump, sizeof(dump), 0) < 0)
 		fail("asking sock_diag");
+	closed.count = 0;
 	dumping = true;
 	while (dumping)
 		receive(fd, MSG_WAITFORONE, out, time_ns);
@@ -323,7 +363,7 @@ static void read_watch(int fd, FILE *out)
 		sample = (const void *)next;
 		print_row(out, sample->time_ns, "sample", &sample->id,
 			  sample + 1, sample->info_bytes);
-		note(&sample->id, true);
+		add(&living, number_of(&sample->id));
 		next += sizeof(*sample) + sample->info_bytes;
 	}
 }
@@ -441,7 +481,7 @@ int main(int argc, char **argv)
 		sample(diag, out);
 		sleep_until(now_ns(CLOCK_MONOTONIC) + CLOSE_REPORT_NS);
 		read_closed(diag, out);
-	} while (living_count && now_ns(CLOCK_MONOTONIC) < give_up_ns);
+	} while (living.count && now_ns(CLOCK_MONOTONIC) < give_up_ns);
 	incomplete = ferror(out);
 	if (fclose(out))
 		fail(argv[2]);
@@ -450,7 +490,7 @@ int main(int argc, char **argv)
 			argv[2]);
 		return 1;
 	}
-	if (living_count) {
+	if (living.count) {
 		fprintf(stderr, "tcpwatch: %s: connections are still open\n",
 			argv[2]);
 		return 1;
