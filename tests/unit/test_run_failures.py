@@ -3,6 +3,7 @@
 
 import errno
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from small_experiment import GOOD, write
 
 from airtcp import atomicfile
-from airtcp.backends import base, console, uml
+from airtcp.backends import base, console, shell, uml
 from airtcp.backends.base import STALLED, GuestResult, Status
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.shell import FAILURE
@@ -237,6 +238,26 @@ def test_the_program_of_the_user_that_failed_first_is_named(
     (tmp_path / "command-0.err").write_text("a warning of another one\n")
     (tmp_path / "server-command-a.err").write_text("GET /\n")
     assert reason(tmp_path, *console, "command-0: ended after 60 s, its limit") == message
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("", "tcpwatch failed with exit code 3"),
+        (
+            "tcpwatch: tcp-ap.csv: connections are still open\ntcpwatch: tcp-b.csv: the same",
+            "tcpwatch failed with exit code 3: tcp-ap.csv: connections are still open",
+        ),
+    ],
+)
+def test_a_failure_of_tcpwatch_is_explained_in_its_words(
+    tmp_path: Path, said: str, message: str
+) -> None:
+    fails = f"kill() {{ :; }}\n{{ echo '{said}' >&2; exit 3; }} & watching=$!\nclosed\n"
+    script = shell.HELPERS + shell._INSTRUMENTS + fails
+    ended = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert reason(tmp_path, *ended.stderr.splitlines()) == message
 
 
 @pytest.mark.parametrize(

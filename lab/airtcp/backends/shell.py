@@ -95,7 +95,7 @@ watch() { node "$@" & watching="$watching $!"; }
 closed() {
 	for pid in $watching; do kill "$pid"; done
 	for pid in $watching; do
-		wait "$pid" || fail "gave up waiting until connections are closed: see the console"
+		wait "$pid" || fail "tcpwatch failed with exit code $?"
 	done
 }
 check() {

@@ -11,6 +11,8 @@ from airtcp.files import iperf3
 from airtcp.kernel import policies
 from airtcp.testbed.model import Flow, Testbed
 
+_TCPWATCH = "tcpwatch: "
+_TCPWATCH_FAILED = "tcpwatch failed "
 _UDPFLOW = "udpflow: "
 _ENDED_EARLY = "an instrument ended early"
 _REFUSED_POLICY = "net.ipv4.tcp_ack_policy refuses the value "
@@ -66,6 +68,9 @@ def _reason(ended: GuestResult, run_dir: Path) -> str:
     refused = message.removeprefix(_REFUSED_POLICY)
     if refused != message and refused not in policies.names():
         message += _NOT_REGISTERED
+    of_watch = (line.removeprefix(_TCPWATCH) for line in before if line.startswith(_TCPWATCH))
+    if message.startswith(_TCPWATCH_FAILED) and (said := next(of_watch, "")):
+        return f"{message}: {said} (console: {ended.console})"
     of_udp = (line.removeprefix(_UDPFLOW) for line in lines if line.startswith(_UDPFLOW))
     of_tcp = iperf3.error_in(run_dir, "iperf3-client*.json")
     if said := of_tcp or next(map(iperf3.explained, of_udp), ""):
