@@ -24,6 +24,16 @@ generic-receive-offload: on
 large-receive-offload: off [fixed]
 """
 
+# Of a radio without scatter/gather.
+NO_SEGMENTATION = """\
+Features for wlan0:
+tcp-segmentation-offload: off
+\ttx-tcp-segmentation: off [fixed]
+\ttx-tcp6-segmentation: off [fixed]
+generic-segmentation-offload: off [requested on]
+generic-receive-offload: on
+"""
+
 # Settings are files in the directory of the fakes, so that changes and restoring are visible.
 FAKES = {
     "modprobe": "exit 1",
@@ -38,7 +48,8 @@ FAKES = {
     "tc": 'case "$*" in\n*show*) cat "$fakes/qdisc" ;;\n'
     '*add*root*) echo "qdisc netem 1: root" >"$fakes/qdisc" ;;\n'
     '*del*) echo "qdisc mq 0: root" >"$fakes/qdisc" ;;\nesac',
-    "ethtool": 'case $1 in\n-k) cat "$fakes/features" ;;\nesac',
+    "ethtool": 'case $1 in\n-k) cat "$fakes/features" ;;\n'
+    '-K) [ ! -s "$fakes/unchanged" ] || { cat "$fakes/unchanged" >&2; exit 1; } ;;\nesac',
     "ip": 'case "$*" in\n*"-d link show"*) echo "2: eth0 gso_max_segs 65535" ;;\n'
     '*"route show exact"*) cat "$fakes/route" ;;\n'
     '*"route get"*) echo "10.0.0.2 via 10.0.0.9 dev eth0 src 10.0.0.1" ;;\n'
@@ -60,7 +71,7 @@ class Agent:
             path.write_text(f"#!/bin/sh\nfakes={self.fakes}\n{script}\n")
             path.chmod(0o755)
         values = {"power": "on", "qdisc": "qdisc mq 0: root", "features": FEATURES, "route": ""}
-        (self.fakes / "denied").touch()
+        values |= {"denied": "", "unchanged": ""}
         for name, text in values.items():
             (self.fakes / name).write_text(text and f"{text.rstrip()}\n")
         (self.directory / "undo").touch()
@@ -127,6 +138,26 @@ def test_settings_are_changed_and_restored(agent: Agent, tmp_path: Path) -> None
     assert (agent.directory / "undo").read_text() == ""
 
 
+def test_an_offload_that_a_device_does_not_have_remains_off(agent: Agent) -> None:
+    (agent.fakes / "features").write_text(NO_SEGMENTATION)
+    (agent.fakes / "unchanged").write_text("Could not change any device features\n")
+    ended = agent.do("offload wlan0 gro on", "offload wlan0 gso on", "offload wlan0 tso on")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert agent.do("restore").returncode == 0
+    assert agent.as_root[-1] == "ethtool -K wlan0 gso on gro on"  # gso is requested again
+    assert agent.do("offload wlan0 gro off").returncode == 1
+
+
+@pytest.mark.parametrize("change", ["gso on", "gro off"])
+def test_an_error_of_ethtool_is_reported(agent: Agent, change: str) -> None:
+    (agent.fakes / "features").write_text(NO_SEGMENTATION)
+    (agent.fakes / "unchanged").write_text("netlink error: No such device\n")
+    ended = agent.do(f"offload wlan0 {change}")
+    message = f"ethtool -K wlan0 {change}: netlink error: No such device\n"
+    assert (ended.returncode, ended.stderr) == (1, message)
+    assert "not restored" in agent.do("restore").stderr
+
+
 def test_nothing_is_changed_without_the_timer(agent: Agent) -> None:
     (agent.directory / "guard").unlink()
     ended = agent.do("power_save eth0 off")
@@ -189,6 +220,8 @@ def test_rights_cover_changing_and_restoring(agent: Agent, tmp_path: Path) -> No
     ("change", "denied"),
     [
         ("segments eth0 20", "ip link set dev eth0 gso_max_segs 20"),
+        ("offload eth0 tso off", "ethtool -K eth0 tso off"),
+        ("offload eth0 gro on", "ethtool -K eth0 gro on"),
         ("windows eth0 10.0.0.2 initcwnd 20", "ip route del 10.0.0.2/32 dev eth0"),
         ("qdisc eth0 parent 1:1 handle 2: tbf rate 1mbit", "tc qdisc add dev eth0 parent 1:1 "),
         ("qdisc eth0 root handle 1: netem delay 1us", "tc qdisc del dev eth0 root"),
@@ -197,6 +230,8 @@ def test_rights_cover_changing_and_restoring(agent: Agent, tmp_path: Path) -> No
 )
 def test_missing_right_is_named(agent: Agent, change: str, denied: str) -> None:
     (agent.fakes / "denied").write_text(f"^{denied}\n")
+    without_gro = FEATURES.replace("receive-offload: on", "receive-offload: off")
+    (agent.fakes / "features").write_text(without_gro)
     ended = agent.do(f"rights {change}", "touch after")
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"not root, and sudo -n does not allow: {denied}")

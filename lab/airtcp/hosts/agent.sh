@@ -60,6 +60,12 @@ put() {
 	write "$1" "$2" || fail "$name cannot be set to $2: $(echo "$message" | tail -n 1)"
 }
 
+# features DEVICE NAME STATE...: one that the device does not have remains off
+features() {
+	message=$(root ethtool -K "$@" 2>&1) && return
+	case $message in *"Could not change any device features"*) ;; *) return 1 ;; esac
+}
+
 # offload DEVICE gro|gso|tso on|off; one that a device does not have remains off
 offload() {
 	states=$(ethtool -k "$1") || fail "ethtool -k $1 failed"
@@ -75,14 +81,19 @@ offload() {
 		return 0
 		;;
 	esac
-	# One of them may change others.
+	# One of them may change others. One that is requested is on as soon as the device can do that.
 	# shellcheck disable=SC2046
-	remember root ethtool -K "$1" $(echo "$states" | awk '
+	remember features "$1" $(echo "$states" | awk '
 		/fixed/ { next }
+		/requested on/ { $2 = "on" }
 		/^generic-receive-offload:/ { print "gro", $2 }
 		/^generic-segmentation-offload:/ { print "gso", $2 }
-		/^\ttx-tcp/ { sub(":", "", $1); print $1, $2 }')
-	must ethtool -K "$1" "$2" "$3"
+		$1 ~ /^tx-tcp/ { sub(":", "", $1); print $1, $2 }')
+	if [ "$3" = off ]; then
+		must ethtool -K "$1" "$2" off
+	else
+		features "$1" "$2" on || fail "ethtool -K $1 $2 on: $(echo "$message" | tail -n 1)"
+	fi
 }
 
 root_qdisc() { tc qdisc show dev "$1" | awk '/ root / { print $2, $3; exit }'; }
@@ -379,6 +390,7 @@ rights() {
 			exit 1
 		}
 		must() { root "$@"; }
+		features() { root ethtool -K "$@"; }
 		remember() { "$@"; }
 		write() { root tee "$1"; }
 		fail() { exit 0; } # the run reports it
