@@ -157,6 +157,16 @@ def test_files_that_are_being_written_are_fetched(remote: Remote) -> None:
             assert "./server.pcap" in archive.getnames()
 
 
+def test_the_login_shell_may_be_any(tmp_path: Path, remote: Remote) -> None:
+    """As fish, which does not know $?: its commands are only programs and their arguments."""
+    ssh = tmp_path / "here" / "ssh"
+    write_program(ssh, ssh.read_text().replace('sh -c "$3"', "env $3"))
+    remote.install(pytest.fail)
+    assert remote.current_boot_id() == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    with tarfile.open(fileobj=io.BytesIO(remote.fetch())) as archive:
+        assert archive.getnames() == ["."]
+
+
 def test_each_run_reads_the_clocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     empty, seen = io.BytesIO(), []
     tarfile.open(fileobj=empty, mode="w").close()

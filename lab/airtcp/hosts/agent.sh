@@ -324,6 +324,10 @@ fresh() {
 	room
 }
 
+# The files of the run as a tar archive. After an error, programs may still write them: GNU tar ends
+# with exit code 1.
+pack() { tar -C run -cf - . || [ $? = 1 ]; }
+
 # Is there room for a megabyte?
 room() {
 	head -c 1000000 /dev/zero 2>/dev/null >room
