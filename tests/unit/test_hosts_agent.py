@@ -244,6 +244,15 @@ def test_a_sysctl_that_the_kernel_lacks_needs_no_rights(agent: Agent) -> None:
     assert agent.do("rights put /proc/sys/net/ipv4/tcp_ack_policy aad").returncode == 0
 
 
+@pytest.mark.parametrize("user", [0, 1000])
+def test_others_than_root_are_told_which_congestion_controls_are_allowed(
+    agent: Agent, user: int
+) -> None:
+    (agent.fakes / "id").write_text(f"#!/bin/sh\necho {user}\n")
+    allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text()
+    assert (f"== allowed\n{allowed}" in agent.do("available").stdout) == (user != 0)
+
+
 def test_other_qdiscs_are_left_alone(agent: Agent) -> None:
     (agent.fakes / "qdisc").write_text("qdisc htb 1: root refcnt 2\n")
     ended = agent.do("qdisc eth0 root handle 1: netem delay 1us")

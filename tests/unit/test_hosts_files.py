@@ -373,7 +373,7 @@ def test_policy_and_congestion_control_are_checked() -> None:
         settings.check_case(Parameters.model_validate({"ack_policy": "aad"}), plain)
     with pytest.raises(AirtcpError, match=r"ack_policy tack: .*; loaded: default aad"):
         settings.check_case(Parameters.model_validate({"ack_policy": "tack"}), ours)
-    with pytest.raises(AirtcpError, match=r"_control bbr: .* module tcp_bbr; loaded: cubic reno"):
+    with pytest.raises(AirtcpError, match=r"_control bbr: .* tcp_bbr, .*; allowed: cubic reno"):
         settings.check_case(Parameters.model_validate({"congestion_control": "bbr"}), ours)
 
 

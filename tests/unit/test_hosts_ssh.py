@@ -17,7 +17,7 @@ from waiting import wait_until
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
 from airtcp.files import ss
-from airtcp.hosts import lab, preflight
+from airtcp.hosts import lab, preflight, settings
 from airtcp.hosts.inventory import HostEntry, Inventory
 from airtcp.hosts.ssh import LostError, Remote
 from airtcp.parameters import Parameters
@@ -231,6 +231,28 @@ def test_modules_that_are_needed_are_loaded(
     assert loaded == (["tcp-ackpol-tack"] if policies else []) + ["tcp_bbr"]
     assert facts.policies == (("default", "aad", "tack") if policies else ())
     assert facts.congestion_controls == ("reno", "cubic", "bbr")
+
+
+def test_congestion_controls_that_are_not_allowed_cannot_be_used(
+    remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And their modules, which are loaded, are not asked for."""
+    facts = {"missing": "", "kernel": "", "boot": "", "policies": "", "congestion": "bbr cubic"}
+
+    def do(*calls: Sequence[object]) -> str:
+        return "".join(f"== {name}\n{text}\n" for name, text in facts.items()) if calls else ""
+
+    remote.install(pytest.fail)
+    needs = preflight.Needs(frozenset(), frozenset({"cubic"}))
+    with monkeypatch.context() as patched:
+        patched.setattr(remote, "call", do)
+        found = preflight.check(remote, captures=False, needs=needs)
+        assert found.congestion_controls == ("bbr", "cubic")
+        facts["allowed"] = "bbr"
+        found = preflight.check(remote, captures=False, needs=needs)
+    message = r"^congestion_control cubic: ap \(host\) does not have it.*only to root.*: bbr$"
+    with pytest.raises(AirtcpError, match=message):
+        settings.check_case(Parameters(), {"server": found, "station": found})
 
 
 def test_a_shell_that_prints_is_an_error(tmp_path: Path, remote: Remote) -> None:

@@ -353,6 +353,8 @@ missing() {
 available() {
 	section policies cat /proc/sys/net/ipv4/tcp_available_ack_policies
 	section congestion cat /proc/sys/net/ipv4/tcp_available_congestion_control
+	# Only root may choose the others.
+	[ "$(id -u)" = 0 ] || section allowed cat /proc/sys/net/ipv4/tcp_allowed_congestion_control
 }
 
 # facts DEVICE TOOL...

@@ -31,9 +31,10 @@ class Needs:
 class Facts:
     """What a host is like.
 
-    policies: its ACK policies that are loaded; empty on plain Linux. clock_ahead_s: how far its
-    clock was ahead of ours when the last run began; clock_error_s: the uncertainty of that. radio:
-    what iw reports about the radio at its interface, by key; None without one.
+    policies: its ACK policies that are loaded; empty on plain Linux. congestion_controls: those
+    that are loaded, and that the user may choose. clock_ahead_s: how far its clock was ahead of
+    ours when the last run began; clock_error_s: the uncertainty of that. radio: what iw reports
+    about the radio at its interface, by key; None without one.
     """
 
     name: str
@@ -78,7 +79,7 @@ def check(remote: Remote, captures: bool, needs: Needs) -> Facts:
         found["kernel"],
         found["boot"],
         tuple(found["policies"].split()),
-        tuple(found["congestion"].split()),
+        tuple(found.get("allowed", found["congestion"]).split()),
         ahead_s,
         error_s,
         radio(found) if "radio" in found else None,

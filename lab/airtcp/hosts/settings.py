@@ -99,5 +99,6 @@ def check_case(parameters: Parameters, facts: Mapping[str, Facts]) -> None:
         if control not in known:
             raise AirtcpError(
                 f"congestion_control {control}: {facts[role].name} does not have it, or cannot "
-                f"load its module tcp_{control}; loaded: {' '.join(known)}"
+                f"load its module tcp_{control}, or allows it only to root "
+                f"(net.ipv4.tcp_allowed_congestion_control); allowed: {' '.join(known)}"
             )
