@@ -138,12 +138,19 @@ def unpack(packed: bytes, directory: Path) -> None:
     if scratch.exists():
         shutil.rmtree(scratch)
     try:
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(scratch, filter="data")
+        extract(packed, scratch)
         place(scratch, directory)
     except OSError:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def extract(packed: bytes, directory: Path) -> None:
+    """Extract a tar archive."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        # Python 3.11.2, as in Debian 12, has no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(directory)
 
 
 def no_room(directory: Path) -> str:

@@ -4,6 +4,7 @@
 import errno
 import multiprocessing
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,24 @@ def test_unpack_restores_what_pack_took(tmp_path: Path, calls: list[tuple[str, s
     assert two == {"program": b"\0\1", "text": b"text\n"}
     assert os.access(tmp_path / "two" / "program", os.X_OK)
     assert not os.access(tmp_path / "two" / "text", os.X_OK)
+
+
+def test_pythons_without_filters_of_archives_unpack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As 3.11.2, the one of Debian 12."""
+    extractall = tarfile.TarFile.extractall
+
+    def of_old_python(archive: tarfile.TarFile, path: Path) -> None:
+        extractall(archive, path, filter="fully_trusted")
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", of_old_python)
+    monkeypatch.delattr(tarfile, "data_filter")
+    source = tmp_path / "one"
+    source.mkdir()
+    (source / "text").write_text("text\n")
+    atomicfile.unpack(atomicfile.pack(source), tmp_path / "two")
+    assert (tmp_path / "two" / "text").read_text() == "text\n"
 
 
 def test_a_failed_unpack_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

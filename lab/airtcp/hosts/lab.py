@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The hosts as long as a sweep lasts, and one run on them."""
 
-import io
 import json
-import tarfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from airtcp import interrupts
+from airtcp import atomicfile, interrupts
 from airtcp.errors import AirtcpError, StopError
 from airtcp.files import iperf3, ss
 from airtcp.hosts import preflight, settings
@@ -266,8 +264,7 @@ class HostsLab:
 
     def _fetch(self, run_dir: Path) -> None:
         for packed in self._each(Remote.fetch):
-            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-                archive.extractall(run_dir, filter="data")
+            atomicfile.extract(packed, run_dir)
 
     def _convert(self, testbed: Testbed, run_dir: Path) -> None:
         """Samples as of tcpwatch, with the laboratory's addresses; counters of the run alone."""
