@@ -119,13 +119,14 @@ def test_pythons_without_filters_of_archives_unpack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As 3.11.2, the one of Debian 12."""
-    extractall = tarfile.TarFile.extractall
+    if hasattr(tarfile, "data_filter"):
+        extractall = tarfile.TarFile.extractall
 
-    def of_old_python(archive: tarfile.TarFile, path: Path) -> None:
-        extractall(archive, path, filter="fully_trusted")
+        def of_old_python(archive: tarfile.TarFile, path: Path) -> None:
+            extractall(archive, path, filter="fully_trusted")
 
-    monkeypatch.setattr(tarfile.TarFile, "extractall", of_old_python)
-    monkeypatch.delattr(tarfile, "data_filter")
+        monkeypatch.setattr(tarfile.TarFile, "extractall", of_old_python)
+        monkeypatch.delattr(tarfile, "data_filter")
     source = tmp_path / "one"
     source.mkdir()
     (source / "text").write_text("text\n")
