@@ -146,6 +146,17 @@ def test_a_clock_that_does_not_answer_is_an_error(remote: Remote) -> None:
         remote.clock()
 
 
+def test_a_killed_ssh_is_a_lost_host(tmp_path: Path, remote: Remote) -> None:
+    """So that the sweep ends, and the same command resumes."""
+    remote.install(pytest.fail)
+    ssh = tmp_path / "here" / "ssh"
+    working = ssh.read_text()
+    write_program(ssh, "#!/bin/sh\nkill -KILL $$\n")
+    with pytest.raises(LostError, match=r"^ap \(host\): ssh was killed by SIGKILL$"):
+        remote.fetch()
+    write_program(ssh, working)
+
+
 def test_files_that_are_being_written_are_fetched(remote: Remote) -> None:
     """After a run has failed, so that its error is reported, and not that of tar."""
     remote.install(pytest.fail)

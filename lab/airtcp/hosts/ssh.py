@@ -6,6 +6,7 @@ Everything goes over one connection (ControlMaster), which ends soon after its l
 
 import os
 import shlex
+import signal
 import stat
 import subprocess
 import threading
@@ -225,6 +226,8 @@ class Remote:
     def _checked(self, ended: "subprocess.CompletedProcess[bytes]") -> bytes:
         if not ended.returncode:
             return ended.stdout
+        if ended.returncode < 0:
+            raise LostError(f"{self}: ssh was killed by {signal.Signals(-ended.returncode).name}")
         lines = ended.stderr.decode(errors="replace").strip().splitlines()
         # ssh says what is wrong first, and then that the connection is closed.
         if ended.returncode == _LOST:
