@@ -20,7 +20,7 @@ def start() -> int:
     # Imported objects are not garbage; searching them takes a tenth of the time of `list`.
     gc.disable()
     try:
-        from airtcp.cli import main, parser
+        from airtcp.cli import interrupted, main, parser
 
         if os.environ.get("_ARGCOMPLETE"):
             from airtcp.cli import completion
@@ -39,13 +39,16 @@ def start() -> int:
         )
         return 1
 
-    interrupts.install()
-    gc.freeze()
-    gc.enable()
     try:
-        return main(sys.argv[1:])
-    finally:
-        interrupts.at_end()
+        try:
+            interrupts.install()
+            gc.freeze()
+            gc.enable()
+            return main(sys.argv[1:])
+        finally:
+            interrupts.at_end()
+    except KeyboardInterrupt:  # before or after main()
+        return interrupted()
 
 
 if __name__ == "__main__":

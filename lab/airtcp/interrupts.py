@@ -7,6 +7,7 @@ A second signal must not abort the clean-up and the writing of results that the 
 import atexit
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ _deferred = 0
 def at_start() -> None:
     """Until install(), exit at once: an import may turn KeyboardInterrupt into any other error."""
     _handle(_end_at_once)
+    sys.unraisablehook = _unraisable
     atexit.register(_at_exit)  # before all others, so that it is called after them
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     # Python tests whether it can write to that directory, with a file that must not be left there.
@@ -138,6 +140,12 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     first, _wanted = not _wanted, True
     if first and not _deferred:
         raise KeyboardInterrupt
+
+
+def _unraisable(lost: "sys.UnraisableHookArgs") -> None:
+    """Show what a destructor or callback raised; not KeyboardInterrupt, which check() raises."""
+    if not isinstance(lost.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
 
 
 def _end_at_once(_number: int, _frame: FrameType | None) -> None:

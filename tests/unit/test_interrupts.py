@@ -199,6 +199,53 @@ interrupts.at_start()
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("moment", ["gc.freeze", "interrupts.at_end"])
+def test_a_signal_before_or_after_the_command_is_reported(moment: str) -> None:
+    program = f"""\
+import gc, os, signal, sys
+from airtcp import __main__, interrupts
+{moment} = lambda: os.kill(os.getpid(), signal.SIGINT)
+sys.argv[1:] = ["completion", "bash"]
+sys.exit(__main__.start())
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
+    assert (done.returncode, done.stderr) == (interrupts.CODE, b"airtcp: interrupted\n")
+
+
+def test_an_interrupt_that_a_destructor_loses_is_raised_later() -> None:
+    program = """\
+import os, signal, sys
+from types import SimpleNamespace
+from airtcp import cli, interrupts
+interrupts.at_start()
+interrupts.install()
+class Destroyed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+def do(options):
+    Destroyed()
+    return 0
+options = SimpleNamespace(do=do)
+cli.parser.build = lambda arguments: SimpleNamespace(parse_args=lambda arguments: options)
+sys.exit(cli.main(["list"]))
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True)
+    assert (done.returncode, done.stderr) == (interrupts.CODE, b"airtcp: interrupted\n")
+
+
+def test_other_errors_of_destructors_are_shown() -> None:
+    program = """\
+from airtcp import interrupts
+interrupts.at_start()
+class Destroyed:
+    def __del__(self):
+        raise ValueError("wrong")
+Destroyed()
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
+    assert done.stderr.endswith("ValueError: wrong\n")
+
+
 def test_a_signal_after_the_last_result_is_reported() -> None:
     program = """\
 import os, signal

@@ -55,9 +55,10 @@ def _main(arguments: Sequence[str]) -> int:
         options.command = provenance.command_line(arguments)
         code: int = options.do(options)
         sys.stdout.flush()
+        interrupts.check()
         return code
     except KeyboardInterrupt:
-        return _interrupted()
+        return interrupted()
     except OSError as error:
         if error.filename == streams.OUTPUT:
             streams.give_up_output()
@@ -71,7 +72,7 @@ def _main(arguments: Sequence[str]) -> int:
     except Exception as error:
         # Libraries such as Pydantic turn the KeyboardInterrupt of Ctrl-C into their own exceptions.
         if interrupts.arrived():
-            return _interrupted()
+            return interrupted()
         if str(error) == "can't start new thread":  # a RuntimeError of Python
             say(f"airtcp: {error}: too little memory, or too many processes (ulimit -u)")
             return 1
@@ -81,6 +82,7 @@ def _main(arguments: Sequence[str]) -> int:
         return error.exit_code
 
 
-def _interrupted() -> int:
+def interrupted() -> int:
+    """Say that the command was interrupted; return its exit code."""
     say("airtcp: interrupted")
     return interrupts.CODE
