@@ -55,7 +55,8 @@ def _main(arguments: Sequence[str]) -> int:
         options.command = provenance.command_line(arguments)
         code: int = options.do(options)
         sys.stdout.flush()
-        interrupts.check()
+        if not code:  # otherwise the command has reported a signal
+            interrupts.check()
         return code
     except KeyboardInterrupt:
         return interrupted()
