@@ -87,8 +87,9 @@ def _earlier(step: Step, record: Record, kernel: KernelId) -> str:
         return ""
     earlier = record.of(other, step.name)
     date = max(outcome.date for outcome in earlier.values())[:10]
-    text = verdict(step, earlier)
-    if not any(part.name in earlier for part in step.parts):
+    if any(part.name in earlier for part in step.parts):
+        text = verdict(step, earlier)
+    else:
         counts = Counter(outcome.result for outcome in earlier.values())
         shares = ", ".join(f"{number} {result}" for result, number in counts.items())
         text = f"{shares}, in parts with other names"
