@@ -55,7 +55,7 @@ def _main(arguments: Sequence[str]) -> int:
         options.command = provenance.command_line(arguments)
         code: int = options.do(options)
         sys.stdout.flush()
-        if not code:  # otherwise the command has reported a signal
+        if not code:  # a command that failed or was interrupted has said so
             interrupts.check()
         return code
     except KeyboardInterrupt:
