@@ -279,6 +279,7 @@ static inline void ackhold_sent(struct ackhold_flow *flow,
 				const struct ackhold_params *params)
 {
 	struct tcp_auto *timing = &flow->timing;
+	u32 burst_us;
 
 	flow->is_held = false;
 	if (!ackhold_after(flow->ack, flow->sent_ack))
@@ -290,9 +291,9 @@ static inline void ackhold_sent(struct ackhold_flow *flow,
 		tcp_auto_hole(timing);
 	} else if (tcp_auto_arrival(timing, flow->arrival_us, flow->ack,
 				    flow->sk.rtt_us)) {
-		tcp_auto_end_round(timing, flow->arrival_us, flow->ack,
-				   flow->sk.rtt_us);
-		tcp_auto_decide(timing, &params->timing, flow->sk.mss,
+		burst_us = tcp_auto_end_round(timing, flow->arrival_us,
+					      flow->ack, flow->sk.rtt_us);
+		tcp_auto_decide(timing, &params->timing, burst_us, flow->sk.mss,
 				flow->sk.rtt_us);
 	}
 }

@@ -115,19 +115,17 @@ def expand(text: str, gro: bool, at_ns: int) -> list[tuple[int, str]]:
             (0, "accept()"),
         ]
     if match := re.fullmatch(
-        r"segments\((\d+), (\d+), (\d+), (\d+)us, (?:(\d+)(\+)?|any)(?:, (\d+)ms)?\)", text
+        r"segments\((\d+), (\d+), (\d+), (\d+)us, (?:(\d+)|any)(?:, (\d+)ms)?\)", text
     ):
         first, count, size, iat_us = map(int, match.groups()[:4])
         every = int(match[5] or count + 1)
         lines = []
         for i in range(count):
             start, end = first + i * size, first + (i + 1) * size
-            stamp = _echo(at_ns + i * iat_us * 1000, int(match[7])) if match[7] else ""
+            stamp = _echo(at_ns + i * iat_us * 1000, int(match[6])) if match[6] else ""
             segment = f"< {flags} {start}:{end}({size}) ack 1{stamp}"
             lines.append((iat_us * 1000 if i else 0, segment))
             if (i + 1) % every == 0:
-                if match[6]:
-                    lines.append((0, f"> . 1:1(0) ack {start}"))
                 lines.append((0, f"> . 1:1(0) ack {end}"))
         return lines
     if match := re.fullmatch(r"reordered\((\d+), (\d+), (\d+)us\)", text):

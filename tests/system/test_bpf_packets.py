@@ -51,16 +51,6 @@ WRONG_SILENCE = {
 }
 """And in the last ACK of auto-silence, which a timer of the policy sends."""
 
-BEFORE = """\
---policy=bpf_before
-+0 handshake
-+1ms segments(1, 16, 1000, 100us, 1)
-+1ms < . 16001:17001(1000) ack 1
-+1ms < . 17001:18001(1000) ack 1
-+0 > . 1:1(0) ack 18001
-+100ms nothing()
-"""
-
 
 def in_bpf(script: str) -> str:
     """A script with the policy in BPF, whose parameters are not sysctls."""
@@ -85,10 +75,7 @@ def results(
     for path in INTERPRETER:
         shutil.copy(path, directory)
     bpf.compile_program(bpf.PROGRAMS / "bpf_ackpol_auto.c", directory / "bpf_auto.o")
-    include = f"-I{bpf.PROGRAMS}"
-    bpf.compile_program(TESTS / "guest" / "bpf_before.c", directory / "bpf_before.o", include)
-    plan = ["modprobe tcp-ackpol-auto"]
-    plan += [f"bpftool struct_ops register bpf_{name}.o >&2" for name in ("auto", "before")]
+    plan = ["modprobe tcp-ackpol-auto", "bpftool struct_ops register bpf_auto.o >&2"]
 
     def add(kind: str, name: str, script: str) -> None:
         (directory / kind).mkdir(exist_ok=True)
@@ -106,7 +93,6 @@ def results(
         assert f"{right}\n" in script
         for mistake, (line, _) in wrong.items():
             add("wrong", mistake, script.replace(right, line))
-    add("before", "before", BEFORE)
     kinds = sorted(path.name for path in directory.iterdir() if path.is_dir())
     for kind in kinds:
         values = kind.removeprefix("bpf ") if kind.startswith("bpf ") else parameters("")
@@ -116,7 +102,7 @@ def results(
     (directory / "plan.sh").write_text(" || exit 1\n".join(plan) + "\n")
     result = qemu.boot(kernel, tools, directory, cpus=2, instructions=True, timeout_wall_s=3600)
     assert result.status == "ok", (result.reason, result.console.read_text()[-3000:])
-    found: dict[str, dict[str, Any]] = {"module": {}, "bpf": {}, "wrong": {}, "before": {}}
+    found: dict[str, dict[str, Any]] = {"module": {}, "bpf": {}, "wrong": {}}
     for kind in kinds:
         found[kind.split()[0]] |= json.loads((directory / f"{kind}.json").read_text())
     return found
@@ -145,12 +131,6 @@ def test_programs_send_what_the_module_sends(results: dict[str, Any], script: st
 def test_wrong_script_fails(results: dict[str, Any], name: str) -> None:
     message = {**WRONG, **WRONG_SILENCE}[name][1]
     assert message in results["wrong"][name]["problem"]
-
-
-def test_partial_acknowledgment_is_followed_by_the_whole(results: dict[str, Any]) -> None:
-    """Whatever the program returns. Here the first is left out: its window would be smaller."""
-    result = results["before"]["before"]
-    assert not result["problem"], (result["problem"], result["sent"])
 
 
 def test_every_script_has_run(results: dict[str, Any], record_property: RecordCount) -> None:

@@ -19,8 +19,7 @@
  * have changed, and the shortest RTT is measured again.  So the ACK is sent
  *
  *   RTT below 2 ms, slow start,    as without a policy
- *   fewer than 16 segments in T,
- *   mostly gaps of T or longer,
+ *   fewer than 8 segments in T,
  *   queueing delay at most 3 ms or
  *   RTT * 3 / 32
  *   at most one full segment       by the delayed ACK timer
@@ -32,8 +31,9 @@
  *                                  first segment if queues double the RTT: other
  *                                  stations have the medium
  *
- * An ACK that is sent on an arrival is preceded by one for the data before, see
- * tcp_auto_in_two().
+ * Where several stations share the medium, data arrives in bursts. An ACK for each
+ * burst is what TCP sends without a policy, so it is sent for every second one if
+ * more is in flight, whatever part of that these are.
  *
  * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count
  * milliseconds, so parts of a shorter RTT would not be known either.
@@ -80,10 +80,11 @@ static void tcp_auto_init(struct sock *sk)
 static noinline void tcp_auto_next_round(struct sock *sk, u32 rtt_us)
 {
 	struct tcp_auto *state = tcp_ackpol_priv(sk);
+	u32 burst_us;
 
-	tcp_auto_end_round(state, tcp_ackpol(sk)->arrival_us,
-			   tcp_sk(sk)->rcv_nxt, rtt_us);
-	tcp_auto_decide(state, tcp_auto_params(sk),
+	burst_us = tcp_auto_end_round(state, tcp_ackpol(sk)->arrival_us,
+				      tcp_sk(sk)->rcv_nxt, rtt_us);
+	tcp_auto_decide(state, tcp_auto_params(sk), burst_us,
 			inet_csk(sk)->icsk_ack.rcv_mss, rtt_us);
 }
 
@@ -111,27 +112,20 @@ static void tcp_auto_data_recv(struct sock *sk)
 
 static u32 tcp_auto_ack_delay_us(struct sock *sk)
 {
+	const struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
-	struct tcp_auto *state = tcp_ackpol_priv(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 last_seq = state->last_seq;
-	u32 delay_us = 0;
 
 	if (!state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;
 
-	state->last_seq = tp->rcv_nxt;
 	if (!tcp_ackpol_exceeds(sk, 1))
 		return TCP_ACKPOL_DELACK;
 
-	if (!tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
-		delay_us = tcp_auto_delay_us(state, ap->first_us,
-					     ap->arrival_us);
+	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+		return 0;
 
-	if (!delay_us && tcp_auto_in_two(last_seq, tp->rcv_wup, tp->rcv_nxt))
-		tcp_ackpol_ack_before(sk, last_seq);
-
-	return delay_us;
+	return tcp_auto_delay_us(state, ap->first_us, ap->arrival_us);
 }
 
 static int tcp_auto_get_info(const struct sock *sk, struct sk_buff *skb)

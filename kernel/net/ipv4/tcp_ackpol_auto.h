@@ -32,11 +32,14 @@
 /* Estimates below are not used: timestamps count milliseconds */
 #define TCP_AUTO_MIN_RTT_US	(2 * USEC_PER_MSEC)
 
-/* With fewer segments per interval there is little to save: GRO merges as many */
-#define TCP_AUTO_MIN_SEGS	16
+/* With fewer segments per interval there is little to save */
+#define TCP_AUTO_MIN_SEGS	8
 
 /* Rounds in the moving average of the rate */
 #define TCP_AUTO_MEAN_ROUNDS	16
+
+/* An ACK for bursts may be late by the longest interval times this */
+#define TCP_AUTO_BURST_INTERVALS	3
 
 /* Rounds without growth after which the average is the rate of the path */
 #define TCP_AUTO_STEADY_ROUNDS	\
@@ -72,12 +75,12 @@ struct tcp_auto_params {
  * @interval_us: from the first segment to its ACK, 0: as TCP without a policy
  * @pause_us: silence after which the ACK is sent
  * @latest_us: from the first segment to the ACK if nothing more arrives
- * @last_seq: rcv_nxt at the last arrival
- * @wait_us: the interval that the path permits, @interval_us unless that is 0
- * @gaps_us: time in the current round without arrivals for @wait_us or longer
+ * @gap_us: a shorter time without arrivals is not a gap between bursts
+ * @gaps_us: time in the current round that is part of such gaps
+ * @gaps: number of these gaps
  * @flat_rounds: rounds since the rate last grew by a quarter, at most
  *	%TCP_AUTO_STEADY_ROUNDS
- * @is_bursty: such gaps were half of the last round or more
+ * @is_bursty: gaps were half of the last round or more
  */
 struct tcp_auto {
 	u64 round_us;
@@ -91,9 +94,9 @@ struct tcp_auto {
 	u32 interval_us;
 	u32 pause_us;
 	u32 latest_us;
-	u32 last_seq;
-	u32 wait_us;
+	u32 gap_us;
 	u32 gaps_us;
+	u16 gaps;
 	u8 flat_rounds;
 	bool is_bursty;
 };
@@ -112,13 +115,16 @@ static inline void tcp_auto_start(struct tcp_auto *state)
  */
 static inline void tcp_auto_gap(struct tcp_auto *state, u64 gap_us)
 {
-	if (gap_us < state->wait_us)
+	if (gap_us < state->gap_us)
 		return;
 
-	if (gap_us > TCP_AUTO_IDLE_US)
+	if (gap_us > TCP_AUTO_IDLE_US) {
 		tcp_auto_start(state);
-	else
-		state->gaps_us += gap_us;
+		return;
+	}
+
+	state->gaps_us += gap_us;
+	state->gaps++;
 }
 
 /* Data is missing: what arrives is not yet counted in rcv_nxt */
@@ -142,6 +148,7 @@ static inline bool __must_check tcp_auto_arrival(struct tcp_auto *state,
 		state->round_us = now_us;
 		state->round_seq = rcv_nxt;
 		state->gaps_us = 0;
+		state->gaps = 0;
 		return false;
 	}
 
@@ -174,13 +181,17 @@ static inline void tcp_auto_average(struct tcp_auto *state, u32 bytes_per_ms)
  * In slow start the rate doubles with each round until the path is full. The
  * sender does not notice that before another round trip, so three rounds
  * without growth are the end (as in BBR's startup).
+ *
+ * Return: mean time in microseconds from one burst to the next, 0 if gaps between
+ * bursts made up less than half of the round
  */
-static inline void tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
-				      u32 rcv_nxt, u32 rtt_us)
+static inline u32 tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
+				     u32 rcv_nxt, u32 rtt_us)
 {
 	u32 bytes = rcv_nxt - state->round_seq;
 	u64 us = now_us - state->round_us;
 	u32 bytes_per_ms;
+	u32 burst_us = 0;
 
 	bytes_per_ms = div64_u64((u64)bytes * USEC_PER_MSEC, us);
 	if (bytes_per_ms > state->bytes_per_ms + state->bytes_per_ms / 4) {
@@ -191,10 +202,13 @@ static inline void tcp_auto_end_round(struct tcp_auto *state, u64 now_us,
 	}
 	tcp_auto_average(state, bytes_per_ms);
 	state->round_bytes = div64_u64((u64)bytes * rtt_us, us);
-	state->is_bursty = state->gaps_us >= us / 2;
+	if (state->gaps && state->gaps_us >= us / 2)
+		burst_us = div_u64(us, state->gaps);
 	state->gaps_us = 0;
+	state->gaps = 0;
 	state->round_us = now_us;
 	state->round_seq = rcv_nxt;
+	return burst_us;
 }
 
 /* Did the path change?
@@ -254,6 +268,21 @@ static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
 			 tcp_auto_min_interval_us(params, rtt_us)));
 }
 
+/* Are bursts too rare to share an ACK, one in @interval_us?
+ *
+ * TCP acknowledges a burst while it arrives, in one channel access. An ACK for two
+ * bursts saves one, but if these are most of the data in flight, the sender waits,
+ * and a timer sends the ACK, just when the medium serves other stations.
+ */
+static inline bool tcp_auto_rare_bursts(const struct tcp_auto *state,
+					const struct tcp_auto_params *params,
+					u32 interval_us)
+{
+	return interval_us > state->latest_us ||
+	       interval_us > TCP_AUTO_BURST_INTERVALS *
+			     (u32)READ_ONCE(params->max_interval_us);
+}
+
 /* Is there nothing to gain, or does the sender need as many ACKs as TCP sends
  * without a policy?
  *
@@ -261,54 +290,60 @@ static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
  * not hold the burst with which it answers a late one. So it is on a cable that
  * is faster than the window permits. The queue of a busy access point holds more
  * than what arrives in the shortest interval: an aggregate or two.
- *
- * If bursts are rarer than ACKs would be, no two of them can share an ACK.  TCP
- * acknowledges a burst while it arrives; a timer would add an ACK long after it,
- * just when the medium serves other stations.
  */
 static inline bool tcp_auto_like_default(const struct tcp_auto *state,
 					 const struct tcp_auto_params *params,
 					 u32 interval_us, u32 mss, u32 rtt_us)
 {
-	return rtt_us < TCP_AUTO_MIN_RTT_US ||
-	       tcp_auto_may_grow(state) || state->is_bursty ||
+	return rtt_us < TCP_AUTO_MIN_RTT_US || tcp_auto_may_grow(state) ||
 	       tcp_auto_queue_us(rtt_us, state->min_rtt_us) <=
 	       tcp_auto_empty_us(params, rtt_us) ||
+	       (state->is_bursty &&
+		tcp_auto_rare_bursts(state, params, interval_us)) ||
 	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
 }
 
-/* After a round, decide how long ACKs wait in the next one.
+/* After a round, decide how long ACKs wait in the next one, given the time
+ * @burst_us from one burst to the next, 0 if there are no bursts.
  *
  * A silence is the end of the data, or the sender waits for the ACK. With a
  * queue that doubles the RTT a sender does not wait; if nothing arrives for a
- * while, others have the medium.
+ * while, others have the medium. So it is between bursts: the ACK is sent at the
+ * start of every second burst.
  */
 static inline void tcp_auto_decide(struct tcp_auto *state,
 				   const struct tcp_auto_params *params,
-				   u32 mss, u32 rtt_us)
+				   u32 burst_us, u32 mss, u32 rtt_us)
 {
 	u32 interval_us;
 
 	tcp_auto_check_path(state, rtt_us);
 	interval_us = tcp_auto_interval_us(params, rtt_us, state->min_rtt_us);
-	state->wait_us = interval_us;
+	state->latest_us = rtt_us / 2;
+	state->gap_us = tcp_auto_min_interval_us(params, rtt_us);
+	state->is_bursty = burst_us;
+	if (burst_us) {
+		interval_us = max(interval_us, burst_us + burst_us / 2);
+		state->latest_us = rtt_us - rtt_us / 8;
+	}
+	state->pause_us = state->gap_us;
+	if (burst_us || rtt_us / 2 > state->min_rtt_us)
+		state->pause_us = state->latest_us;
+
 	if (tcp_auto_like_default(state, params, interval_us, mss, rtt_us))
 		interval_us = 0;
-
 	state->interval_us = interval_us;
-	state->latest_us = rtt_us / 2;
-	state->pause_us = tcp_auto_min_interval_us(params, rtt_us);
-	if (rtt_us / 2 > state->min_rtt_us)
-		state->pause_us = state->latest_us;
 }
 
-/* Are @bytes in @segs segments a large part of the data in flight? */
+/* Are @bytes in @segs segments a large part of the data in flight? A burst may be
+ * that without harm.
+ */
 static inline bool tcp_auto_large(const struct tcp_auto *state, u32 bytes,
 				  u32 segs)
 {
-	return bytes >= state->round_bytes / TCP_AUTO_SHARE_OF_RTT ||
-	       segs >= state->received / TCP_AUTO_SHARE;
+	return (bytes >= state->round_bytes / TCP_AUTO_SHARE_OF_RTT &&
+		!state->is_bursty) || segs >= state->received / TCP_AUTO_SHARE;
 }
 
 /* Delay of the ACK after the last segment, which arrived at @now_us, the first
@@ -326,20 +361,6 @@ static inline u32 tcp_auto_delay_us(const struct tcp_auto *state, u64 first_us,
 		return 0;
 
 	return min_t(u32, state->latest_us - waited_us, state->pause_us);
-}
-
-/* Does an ACK for data before @last_seq precede the ACK that is due?
- *
- * A sender measures the round trip time with the oldest segment that an ACK
- * acknowledges, which waited for the whole interval. With two ACKs it also
- * measures it with the last arrival, which did not wait, so that its average
- * is that of all segments. Both are sent in one channel access.
- */
-static inline bool tcp_auto_in_two(u32 last_seq, u32 acked, u32 rcv_nxt)
-{
-	u32 bytes = last_seq - acked;
-
-	return bytes && bytes < rcv_nxt - acked;
 }
 
 #endif /* _TCP_ACKPOL_AUTO_H */

@@ -26,14 +26,17 @@ struct tcp_auto_run {
 static void run_arrivals(struct tcp_auto_run *run, u32 count, u32 gap_us,
 			 u32 rtt_us)
 {
+	u32 burst_us;
+
 	while (count--) {
 		run->now_us += gap_us;
 		run->seq += MSS;
 		tcp_auto_gap(&run->state, gap_us);
 		if (!tcp_auto_arrival(&run->state, run->now_us, run->seq, rtt_us))
 			continue;
-		tcp_auto_end_round(&run->state, run->now_us, run->seq, rtt_us);
-		tcp_auto_decide(&run->state, &params, MSS, rtt_us);
+		burst_us = tcp_auto_end_round(&run->state, run->now_us,
+					      run->seq, rtt_us);
+		tcp_auto_decide(&run->state, &params, burst_us, MSS, rtt_us);
 	}
 }
 
@@ -115,11 +118,11 @@ static void test_short_rtt_has_linux_rule(struct kunit *test)
 	struct tcp_auto_run run = steady();
 
 	run.state.min_rtt_us = 1000;
-	tcp_auto_decide(&run.state, &params, MSS, 2000);
+	tcp_auto_decide(&run.state, &params, 0, MSS, 2000);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	tcp_auto_decide(&run.state, &params, MSS, 1999);
+	tcp_auto_decide(&run.state, &params, 0, MSS, 1999);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
-	tcp_auto_decide(&run.state, &params, MSS, 0);
+	tcp_auto_decide(&run.state, &params, 0, MSS, 0);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -135,25 +138,25 @@ static void test_empty_queue_has_linux_rule(struct kunit *test)
 	run_round(&run, 300);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 	run.state.min_rtt_us = RTT_US + 1;
-	tcp_auto_decide(&run.state, &params, MSS, RTT_US);
+	tcp_auto_decide(&run.state, &params, 0, MSS, RTT_US);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
-/* 16 segments in a sixteenth of the round trip are 256 in all of it */
+/* 8 segments in a sixteenth of the round trip are 128 in all of it */
 static void test_few_segments_have_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	run_round(&run, 256);
+	run_round(&run, 128);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run_round(&run, 255);
+	run_round(&run, 127);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 
 	/* with a queue of 15 ms the interval is 3.75 ms, 0.19 of the RTT */
 	run.state.min_rtt_us = 5000;
-	run_round(&run, 86);
+	run_round(&run, 43);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run_round(&run, 85);
+	run_round(&run, 42);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -168,23 +171,45 @@ static void run_bursts(struct tcp_auto_run *run, u32 count, u32 bursts)
 	}
 }
 
-/* 20 ms, T is 1.25 ms */
-static void test_rare_bursts_have_linux_rule(struct kunit *test)
+/* Arrivals less than RTT / 16 apart are one burst */
+static void test_dense_bursts_are_none(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
+	run_bursts(&run, 340, 17);
+	run_bursts(&run, 340, 17);
 	KUNIT_EXPECT_EQ(test, run.state.interval_us, 1250);
-	run_bursts(&run, 340, 17);
-	run_bursts(&run, 340, 17);
-	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run_bursts(&run, 320, 16);
-	run_bursts(&run, 320, 16);
+	KUNIT_EXPECT_FALSE(test, run.state.is_bursty);
+}
+
+/* If they arrive within 2/3 of 7/8 of the round trip */
+static void test_two_bursts_share_an_ack(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_bursts(&run, 320, 2);
+	run_bursts(&run, 320, 2);
+	KUNIT_EXPECT_EQ(test, run.state.interval_us, 15000);
+	KUNIT_EXPECT_TRUE(test, run.state.is_bursty);
+	run_bursts(&run, 320, 1);
+	run_bursts(&run, 320, 1);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
-	/* the next round is measured with the same interval */
-	KUNIT_EXPECT_EQ(test, run.state.wait_us, 1250);
-	run_round(&run, 320);
-	run_round(&run, 320);
-	KUNIT_EXPECT_FALSE(test, like_default(&run));
+
+	/* the first of these rounds has the last burst in addition */
+	run_rounds(&run, 5, 320);
+	KUNIT_EXPECT_EQ(test, run.state.interval_us, 1250);
+	KUNIT_EXPECT_FALSE(test, run.state.is_bursty);
+}
+
+/* A long round trip does not make rare bursts frequent */
+static void test_bursts_within_three_intervals(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	tcp_auto_decide(&run.state, &params, 20000, MSS, 400000);
+	KUNIT_EXPECT_EQ(test, run.state.interval_us, 30000);
+	tcp_auto_decide(&run.state, &params, 20001, MSS, 400000);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
 /* One gap, such as a scan or a retransmission by the radio */
@@ -260,6 +285,12 @@ static void test_large_part_of_the_data_in_flight(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
 	run.state.received = U32_MAX;
 	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 9 * MSS, 9));
+
+	/* of bursts, only that */
+	run.state.is_bursty = true;
+	run.state.received = 64000;
+	KUNIT_EXPECT_FALSE(test, tcp_auto_large(&run.state, 999 * MSS, 999));
+	KUNIT_EXPECT_TRUE(test, tcp_auto_large(&run.state, 1000 * MSS, 1000));
 }
 
 static void test_shortest_rtt(struct kunit *test)
@@ -344,6 +375,7 @@ static void test_delay(struct kunit *test)
 		u32 min_rtt_us;
 		u32 waited_us;
 		u32 delay_us;
+		u32 burst_us;
 	} cases[] = {
 		/* silence: RTT / 16, at most 2 ms */
 		{ 2000, 1500, 0, 125 },
@@ -368,6 +400,14 @@ static void test_delay(struct kunit *test)
 		{ 100000, 20000, 10000, 0 },
 		{ 4000000, 1, 9999, 1990001 },
 		{ 4000000, 1, U32_MAX, 0 },
+		/* one and a half bursts, or a quarter of the queue */
+		{ 50000, 20000, 14999, 28751, 10000 },
+		{ 50000, 20000, 15000, 0, 10000 },
+		{ 50000, 10000, 9999, 33751, 4000 },
+		{ 50000, 10000, 10000, 0, 4000 },
+		/* silence between bursts, with a queue that does not double the RTT */
+		{ 50001, 40001, 0, 43751, 5000 },
+		{ 50001, 40001, 7499, 36252, 5000 },
 	};
 	const u64 first_us = 1ULL << 50;
 	int i;
@@ -379,33 +419,12 @@ static void test_delay(struct kunit *test)
 			.flat_rounds = TCP_AUTO_FLAT_ROUNDS,
 		};
 
-		tcp_auto_decide(&state, &params, MSS, cases[i].rtt_us);
+		tcp_auto_decide(&state, &params, cases[i].burst_us, MSS,
+				cases[i].rtt_us);
 		KUNIT_EXPECT_EQ_MSG(test,
 				    tcp_auto_delay_us(&state, first_us,
 						      first_us + cases[i].waited_us),
 				    cases[i].delay_us, "case %d", i);
-	}
-}
-
-static void test_first_ack_is_for_data_before_the_last_arrival(struct kunit *test)
-{
-	static const u32 starts[] = { 1, U32_MAX - 5 * MSS };
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(starts); i++) {
-		u32 acked = starts[i], rcv_nxt = acked + 10 * MSS;
-
-		KUNIT_EXPECT_TRUE(test, tcp_auto_in_two(acked + 9 * MSS, acked,
-							rcv_nxt));
-		KUNIT_EXPECT_TRUE(test, tcp_auto_in_two(acked + 1, acked,
-							rcv_nxt));
-		/* the last arrival was the only one */
-		KUNIT_EXPECT_FALSE(test, tcp_auto_in_two(acked, acked, rcv_nxt));
-		KUNIT_EXPECT_FALSE(test, tcp_auto_in_two(rcv_nxt, acked,
-							 rcv_nxt));
-		/* an ACK was sent since then */
-		KUNIT_EXPECT_FALSE(test, tcp_auto_in_two(acked - MSS, acked,
-							 rcv_nxt));
 	}
 }
 
@@ -426,7 +445,9 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_short_rtt_has_linux_rule),
 	KUNIT_CASE(test_empty_queue_has_linux_rule),
 	KUNIT_CASE(test_few_segments_have_linux_rule),
-	KUNIT_CASE(test_rare_bursts_have_linux_rule),
+	KUNIT_CASE(test_dense_bursts_are_none),
+	KUNIT_CASE(test_two_bursts_share_an_ack),
+	KUNIT_CASE(test_bursts_within_three_intervals),
 	KUNIT_CASE(test_gaps_of_less_than_half_the_round),
 	KUNIT_CASE(test_round_is_one_rtt),
 	KUNIT_CASE(test_hole_ends_the_round),
@@ -437,7 +458,6 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_lower_rate_is_another_path),
 	KUNIT_CASE(test_same_path),
 	KUNIT_CASE(test_delay),
-	KUNIT_CASE(test_first_ack_is_for_data_before_the_last_arrival),
 	KUNIT_CASE(test_maximum_below_minimum),
 	{}
 };

@@ -117,31 +117,12 @@ __bpf_kfunc int bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs)
 	return tcp_ackpol_exceeds(sk, segs);
 }
 
-/**
- * bpf_tcp_ackpol_ack_before() - acknowledge part of the data at once
- * @sk: the socket that the hook was called for
- * @seq: end of that part
- *
- * For ack_delay_us(), which then counts as returning 0. Does nothing in other
- * hooks, or unless @seq is new and part of the data has arrived after it. See
- * tcp_ackpol_ack_before().
- */
-__bpf_kfunc void bpf_tcp_ackpol_ack_before(struct sock *sk, u32 seq)
-{
-	const struct tcp_ackpol *ap = tcp_ackpol(sk);
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	if (ap && ap->busy && after(seq, tp->rcv_wup) && before(seq, tp->rcv_nxt))
-		tcp_ackpol_ack_before(sk, seq);
-}
-
 __bpf_kfunc_end_defs();
 
 BTF_KFUNCS_START(bpf_tcp_ackpol_kfunc_ids)
 BTF_ID_FLAGS(func, bpf_tcp_ackpol_priv, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_tcp_ackpol_rtt_us, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_tcp_ackpol_exceeds, KF_TRUSTED_ARGS)
-BTF_ID_FLAGS(func, bpf_tcp_ackpol_ack_before, KF_TRUSTED_ARGS)
 BTF_KFUNCS_END(bpf_tcp_ackpol_kfunc_ids)
 
 /* Other struct_ops, such as congestion control, may run for sockets without a

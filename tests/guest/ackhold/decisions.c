@@ -73,7 +73,7 @@ static void begin(struct stream *s, u32 ack)
 		.round_bytes = 2000 * MSS, .received = 100000,
 		.flat_rounds = TCP_AUTO_FLAT_ROUNDS, .min_rtt_us = MIN_RTT_US,
 	};
-	tcp_auto_decide(&s->flow.timing, &params.timing, MSS, RTT_US);
+	tcp_auto_decide(&s->flow.timing, &params.timing, 0, MSS, RTT_US);
 	CHECK(s->flow.timing.interval_us == INTERVAL_US);
 }
 
@@ -449,12 +449,12 @@ static void silence_ends_the_wait(void)
 	/* Queues more than double the RTT: half of it */
 	begin(&s, 1000000);
 	s.flow.timing.min_rtt_us = 5000;
-	tcp_auto_decide(&s.flow.timing, &params.timing, MSS, 30000);
+	tcp_auto_decide(&s.flow.timing, &params.timing, 0, MSS, 30000);
 	next(&s);
 	decide(&s);
 	CHECK(s.flow.due_us == s.flow.first_us + 15000);
 	/* But not beyond the bound */
-	tcp_auto_decide(&s.flow.timing, &params.timing, MSS, 50000);
+	tcp_auto_decide(&s.flow.timing, &params.timing, 0, MSS, 50000);
 	next(&s);
 	decide(&s);
 	CHECK(is_held(&s));
@@ -472,7 +472,7 @@ static void no_wait_exceeds_the_bound(void)
 			begin(&s, i);
 			s.sk.rtt_us = rtts_us[i / 1000 % 5];
 			s.flow.timing.min_rtt_us = s.sk.rtt_us / 8;
-			tcp_auto_decide(&s.flow.timing, &params.timing, MSS,
+			tcp_auto_decide(&s.flow.timing, &params.timing, 0, MSS,
 					s.sk.rtt_us);
 		}
 		random = random * 1664525 + 1013904223;
@@ -538,8 +538,8 @@ static void transfer_is_thinned(void)
 	CHECK(sent > 200 && sent < 260);
 }
 
-/* As above, but the ACKs arrive in bursts, with gaps longer than the interval */
-static void rare_bursts_pass(void)
+/* As above, but the ACKs arrive in bursts of 50; the number of those that are held */
+static unsigned int held_of_bursts(u32 burst_us)
 {
 	unsigned int held = 0, i;
 	struct stream s;
@@ -552,10 +552,19 @@ static void rare_bursts_pass(void)
 		if (i > 6000)
 			held += s.verdict.hold;
 		next(&s);
-		s.now_us += i % 50 ? -STEP_US : 49 * STEP_US;
+		s.now_us -= STEP_US;
+		if (i % 50 == 0)
+			s.now_us += burst_us;
 	}
-	CHECK(s.flow.timing.wait_us == INTERVAL_US);
-	CHECK(!held);
+	CHECK(s.flow.timing.is_bursty);
+	return held;
+}
+
+/* One and a half bursts in 7/8 of 40 ms */
+static void two_bursts_share_an_ack(void)
+{
+	CHECK(held_of_bursts(10000) > 3800);
+	CHECK(!held_of_bursts(24000));
 }
 
 /* As that of a socket in TIME_WAIT, which repeats the last ACK */
@@ -664,7 +673,7 @@ static const struct {
 	TEST(no_wait_exceeds_the_bound),
 	TEST(idle_sender_starts_again),
 	TEST(transfer_is_thinned),
-	TEST(rare_bursts_pass),
+	TEST(two_bursts_share_an_ack),
 	TEST(without_socket_passes),
 	TEST(syn_forgets_the_connection_before),
 	TEST(headers_are_read),

@@ -111,7 +111,6 @@ struct tcp_ackpol_ops {
 extern u8 *bpf_tcp_ackpol_priv(struct sock *sk, const u32 rdwr_buf_size) __ksym;
 extern u32 bpf_tcp_ackpol_rtt_us(const struct sock *sk) __ksym;
 extern int bpf_tcp_ackpol_exceeds(const struct sock *sk, u32 segs) __ksym;
-extern void bpf_tcp_ackpol_ack_before(struct sock *sk, u32 seq) __ksym;
 
 /* Private state of a type */
 #define ACKPOL_PRIV(type, sk)	((type *)bpf_tcp_ackpol_priv(sk, sizeof(type)))

@@ -27,6 +27,7 @@ void BPF_PROG(auto_ack_sent, struct sock *sk)
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	u32 rtt_us = bpf_tcp_ackpol_rtt_us(sk);
 	u32 rcv_nxt = tcp_sk(sk)->rcv_nxt;
+	u32 burst_us;
 
 	if (!state)
 		return;
@@ -35,8 +36,9 @@ void BPF_PROG(auto_ack_sent, struct sock *sk)
 	if (tcp_sk(sk)->out_of_order_queue.rb_node) {
 		tcp_auto_hole(state);
 	} else if (tcp_auto_arrival(state, ap->arrival_us, rcv_nxt, rtt_us)) {
-		tcp_auto_end_round(state, ap->arrival_us, rcv_nxt, rtt_us);
-		tcp_auto_decide(state, &params,
+		burst_us = tcp_auto_end_round(state, ap->arrival_us, rcv_nxt,
+					      rtt_us);
+		tcp_auto_decide(state, &params, burst_us,
 				tcp_sk(sk)->inet_conn.icsk_ack.rcv_mss, rtt_us);
 	}
 }
@@ -47,28 +49,17 @@ u32 BPF_PROG(auto_ack_delay_us, struct sock *sk)
 	struct tcp_auto *state = ACKPOL_PRIV(struct tcp_auto, sk);
 	const struct tcp_ackpol *ap = tcp_ackpol(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 delay_us = 0;
-	u32 last_seq;
 
-	if (!state)
+	if (!state || !state->interval_us)
 		return TCP_ACKPOL_AS_DEFAULT;
 
-	last_seq = state->last_seq;
-	if (!state->interval_us)
-		return TCP_ACKPOL_AS_DEFAULT;
-
-	state->last_seq = tp->rcv_nxt;
 	if (!bpf_tcp_ackpol_exceeds(sk, 1))
 		return TCP_ACKPOL_DELACK;
 
-	if (!tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
-		delay_us = tcp_auto_delay_us(state, ap->first_us,
-					     ap->arrival_us);
+	if (tcp_auto_large(state, tp->rcv_nxt - tp->rcv_wup, ap->segs))
+		return 0;
 
-	if (!delay_us && tcp_auto_in_two(last_seq, tp->rcv_wup, tp->rcv_nxt))
-		bpf_tcp_ackpol_ack_before(sk, last_seq);
-
-	return delay_us;
+	return tcp_auto_delay_us(state, ap->first_us, ap->arrival_us);
 }
 
 SEC(".struct_ops")
