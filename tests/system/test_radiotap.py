@@ -8,8 +8,14 @@ from pathlib import Path
 import newer_hostapd
 import pytest
 from guests import Measure
+from radio import CAPTURE, CAPTURE_END, LEGACY, Cell, flow, run
 
+from airtcp.backends.guesttools import GuestTools
+from airtcp.files import airtrace
 from airtcp.files.capture import read_packets
+from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
+from airtcp.testbed.addresses import radio_mac
 
 QOS_DATA, BLOCK_ACK_REQUEST, BLOCK_ACK = 0x88, 0x84, 0x94
 BAD_FCS = 0x40
@@ -89,3 +95,34 @@ def test_block_acks_answer_their_requests(measure: Measure, tmp_path: Path) -> N
         request = frame
     print(f"BlockAckReqs: {acknowledged} after a lost BlockAck, {unknown} after a collision")
     assert acknowledged > 10 < unknown
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "subtype"),
+    [(LEGACY.replace({"legacy_rate": "6Mbit"}), "ack", 0x1D), (Parameters(), "blockack", 0x19)],
+    ids=["ACK", "BlockAck"],
+)
+def test_responses_are_shown_that_nobody_detects(
+    lab_kernel: Kernel,
+    tools: GuestTools,
+    tmp_path: Path,
+    parameters: Parameters,
+    kind: airtrace.Kind,
+    subtype: int,
+) -> None:
+    """They end after the sender of the PPDU has stopped waiting for them."""
+    cells = [Cell("ap", ["sta"], parameters)]
+    sends = flow(cells, "sta", "ap", 2) + "sleep 0.3\n"
+    blocked = "must airsim link set 0 1 blocked\nsleep 0.5\n"
+    path = run(lab_kernel, tools, tmp_path, cells, sends + blocked + CAPTURE + CAPTURE_END)
+    path /= "air.pcap"
+    frames = list(airtrace.read(path))
+    arrived = [sent for sent in frames if sent.sender == 1 and len(sent.lost) < sent.mpdus]
+    responses = [sent for sent in frames if sent.sender == 0 and sent.kind in ("ack", "blockack")]
+    assert sum(sent.kind == kind for sent in responses) > 20
+    assert len(responses) == pytest.approx(len(arrived), abs=1)
+    assert all(sent.lost for sent in responses)
+    addresses = tshark(path, f"wlan.fc.type_subtype == {subtype}", "wlan.ra", "wlan.ta")
+    station, access_point = radio_mac(1), radio_mac(0)
+    assert set(addresses) == {f"{station}\t{access_point if kind == 'blockack' else ''}"}
+    assert tshark(path, WARNING, "_ws.expert.message") == {}

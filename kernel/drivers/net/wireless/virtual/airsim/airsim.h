@@ -74,6 +74,9 @@ enum { AIRSIM_BEACON = IEEE80211_NUM_ACS, AIRSIM_EDCAS };
 /* Upper bound of a radiotap header with all fields. */
 #define AIRSIM_MAX_RADIOTAP	192
 
+/* Length of the longest response, a BlockAck, without FCS. */
+#define AIRSIM_MAX_RESPONSE	(20 + AIRSIM_MAX_MPDUS / 8)
+
 /* Changes of the SINR during a reception that are told apart. */
 #define AIRSIM_MAX_SECTIONS	16
 
@@ -369,6 +372,16 @@ struct airsim_reply {
 };
 
 /**
+ * struct airsim_shown_response - a response for the monitor interface
+ * @length: its length without FCS; 0: it is not shown
+ * @octets: the response, with Frame Control and Duration still to be filled in
+ */
+struct airsim_shown_response {
+	u16 length;
+	u8 octets[AIRSIM_MAX_RESPONSE];
+};
+
+/**
  * struct airsim_buffer_status - what an access point knows of a station
  * @left: its last report
  * @rate: rate of the last data that the access point received; 0 streams: none
@@ -478,6 +491,7 @@ struct airsim_mu_edca {
  * @exchange: the exchange that it has started
  * @ppdu: PPDU of that exchange
  * @reply: response to be sent
+ * @shown: response on the air
  * @uplink: UL OFDMA, if it is an access point
  * @status: what its access point knows of it, if it is a station
  * @mu_edca: MU EDCA parameters
@@ -531,6 +545,7 @@ struct airsim_radio {
 	struct airsim_exchange exchange;
 	struct airsim_ppdu ppdu;
 	struct airsim_reply reply;
+	struct airsim_shown_response shown;
 	struct airsim_uplink uplink;
 	struct airsim_buffer_status status;
 	struct airsim_mu_edca mu_edca[IEEE80211_NUM_ACS];
@@ -972,6 +987,8 @@ void airsim_monitor_mpdu(const struct airsim_radio *radio, unsigned int index,
 			 bool received);
 void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 			    bool received);
+void airsim_monitor_prepare(struct airsim_radio *radio, u32 octets);
+void airsim_monitor_response(const struct airsim_radio *radio, bool received);
 
 /* trigger.c */
 struct airsim_tb_user *airsim_uplink_find(struct airsim_radio *radio,

@@ -279,20 +279,21 @@ void airsim_exchange_reply(struct airsim_radio *radio, u64 now_ns)
 	struct airsim_emission *emission = &radio->emission;
 	const struct airsim_reply *reply = &radio->reply;
 	struct airsim_radio *to = reply->to;
+	u32 octets;
 
 	if (radio->emitting || !to)
 		return;
 	if (reply->frame == AIRSIM_PPDU)
 		return airsim_tb_send(radio, now_ns);
+	octets = airsim_control_octets(reply->frame, &to->ppdu);
 	emission->frame = reply->frame;
 	emission->to = to;
 	emission->rate = airsim_response_rate(&reply->rate,
 					      airsim_basic_rates(to));
 	emission->start_ns = now_ns;
-	emission->end_ns = now_ns +
-		airsim_ppdu_ns(&emission->rate,
-			       airsim_control_octets(reply->frame, &to->ppdu));
+	emission->end_ns = now_ns + airsim_ppdu_ns(&emission->rate, octets);
 	emission->nav_until_ns = reply->nav_until_ns;
+	airsim_monitor_prepare(radio, octets);
 	airsim_transmit(radio);
 	/* It started before the timeout. */
 	emission->awaited = to->reception.locked == emission;
@@ -425,7 +426,7 @@ static void airsim_response_ended(struct airsim_radio *radio, u64 now_ns,
 		return;
 	octets = airsim_control_octets(emission->frame, &to->ppdu);
 	arrived = arrived && !airsim_control_lost(to, emission, octets);
-	airsim_monitor_control(radio, octets, arrived);
+	airsim_monitor_response(radio, arrived);
 	/*
 	 * Otherwise it times out, or has timed out and another exchange has
 	 * started.

@@ -127,14 +127,10 @@ static void airsim_monitor_put_blockack(u8 *frame, unsigned int octets,
 				  IEEE80211_SEQ_TO_SN(start));
 }
 
-/**
- * airsim_monitor_control - show a control frame that has ended
- * @radio: transmitter; the medium is locked
- * @octets: length, including FCS
- * @received: the addressed radio has received it
- */
-void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
-			    bool received)
+/* Returns the space for a control frame, whose first two fields are set. */
+static void *airsim_monitor_new_control(const struct airsim_radio *radio,
+					bool received, u32 octets,
+					struct sk_buff **skb)
 {
 	static const u16 types[] = {
 		[AIRSIM_RTS] = IEEE80211_STYPE_RTS,
@@ -145,37 +141,89 @@ void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
 		[AIRSIM_MULTI_BLOCKACK] = IEEE80211_STYPE_BACK,
 	};
 	const struct airsim_emission *emission = &radio->emission;
-	const struct airsim_radio *to = emission->to;
-	const struct ieee80211_hdr *hdr = NULL;
 	struct ieee80211_cts *frame;
-	struct sk_buff *skb;
 
-	/* The addresses are those of the exchange's data frame. */
-	if (emission->frame == AIRSIM_RTS ||
-	    radio->exchange.stage == AIRSIM_STAGE_CTS)
-		hdr = (const void *)radio->ppdu.mpdu[0]->data;
-	else if (to && to->exchange.stage != AIRSIM_STAGE_NONE &&
-		 to->exchange.stage != AIRSIM_STAGE_TRIGGER)
-		hdr = (const void *)to->ppdu.mpdu[0]->data;
-	else if (radio->exchange.stage != AIRSIM_STAGE_TRIGGER)
-		return;
-	octets -= AIRSIM_FCS_OCTETS;
-	frame = airsim_monitor_new_frame(radio, 0, received, octets, &skb);
+	frame = airsim_monitor_new_frame(radio, 0, received, octets, skb);
 	if (!frame)
-		return;
+		return NULL;
 	frame->frame_control = cpu_to_le16(IEEE80211_FTYPE_CTL |
 					   types[emission->frame]);
 	frame->duration = airsim_monitor_duration(emission);
-	if (!hdr) {
+	return frame;
+}
+
+/**
+ * airsim_monitor_control - show a control frame that has ended, not a response
+ * @radio: transmitter; the medium is locked
+ * @octets: length, including FCS
+ * @received: the addressed radio has received it
+ */
+void airsim_monitor_control(const struct airsim_radio *radio, u32 octets,
+			    bool received)
+{
+	enum airsim_frame kind = radio->emission.frame;
+	const struct ieee80211_hdr *hdr;
+	struct ieee80211_rts *frame;
+	struct sk_buff *skb;
+
+	frame = airsim_monitor_new_control(radio, received,
+					   octets - AIRSIM_FCS_OCTETS, &skb);
+	if (!frame)
+		return;
+	if (kind == AIRSIM_TRIGGER || kind == AIRSIM_MULTI_BLOCKACK) {
 		airsim_uplink_fill(radio, (u8 *)frame);
-	} else if (emission->frame == AIRSIM_RTS) {
-		ether_addr_copy(frame->ra, hdr->addr1);
-		ether_addr_copy(((struct ieee80211_rts *)frame)->ta, hdr->addr2);
 	} else {
-		ether_addr_copy(frame->ra, hdr->addr2);
+		/* The addresses are those of the exchange's data frame. */
+		hdr = (const void *)radio->ppdu.mpdu[0]->data;
+		ether_addr_copy(frame->ra, kind == AIRSIM_RTS ? hdr->addr1 :
+								hdr->addr2);
+		if (kind == AIRSIM_RTS)
+			ether_addr_copy(frame->ta, hdr->addr2);
 	}
-	if (emission->frame == AIRSIM_BLOCKACK)
-		airsim_monitor_put_blockack((u8 *)frame, octets, &to->ppdu);
+	airsim_monitor_deliver(skb);
+}
+
+/**
+ * airsim_monitor_prepare - note the contents of a response
+ * @radio: transmitter, which starts to send it; the medium is locked
+ * @octets: length, including FCS
+ *
+ * At its end, the exchange that it answers may have timed out.
+ */
+void airsim_monitor_prepare(struct airsim_radio *radio, u32 octets)
+{
+	const struct airsim_ppdu *ppdu = &radio->emission.to->ppdu;
+	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
+	struct airsim_shown_response *shown = &radio->shown;
+
+	shown->length = 0;
+	if (!netif_running(airsim_monitor))
+		return;
+	shown->length = octets - AIRSIM_FCS_OCTETS;
+	memset(shown->octets, 0, shown->length);
+	ether_addr_copy(shown->octets + 4, hdr->addr2);
+	if (radio->emission.frame == AIRSIM_BLOCKACK)
+		airsim_monitor_put_blockack(shown->octets, shown->length, ppdu);
+}
+
+/**
+ * airsim_monitor_response - show a CTS, ACK or BlockAck that has ended
+ * @radio: transmitter; the medium is locked
+ * @received: the addressed radio has received it
+ */
+void airsim_monitor_response(const struct airsim_radio *radio, bool received)
+{
+	const struct airsim_shown_response *shown = &radio->shown;
+	struct sk_buff *skb;
+	u8 *frame;
+
+	if (!shown->length)
+		return;
+	frame = airsim_monitor_new_control(radio, received, shown->length,
+					   &skb);
+	if (!frame)
+		return;
+	memcpy(frame + 4, shown->octets + 4, shown->length - 4);
 	airsim_monitor_deliver(skb);
 }
 
