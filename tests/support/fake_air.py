@@ -29,7 +29,7 @@ HE_TB = (23, struct.pack("<6H", 3, 0, 4 << 8, 0, 0x26, 1))  # 106 tones, 3.2 us,
 
 # 320 MHz-2, 1.6 us, MCS 13, 2 streams; U-SIG is another TLV.
 USIG = struct.pack("<III", 5 << 15, 0, 0)
-EHT = (34, struct.pack("<11I", 0, 1 << 7, *[0] * 8, 13 << 20 | 2 << 24))
+EHT = (34, struct.pack("<11I", 0, 1 << 7, *[0] * 8, 13 << 20 | 1 << 24))
 
 Record = tuple[int, bytes]
 

@@ -304,7 +304,7 @@ def _rate(data: bytes, at: Mapping[int, int]) -> str:
         (user,) = struct.unpack_from("<I", data, at[radiotap.EHT] + 40)
         width, guard_ns = common >> 15 & 7, _HE_GUARD_NS.get(first >> 7 & 3)
         where = f"{_HE_WIDTHS_MHZ.get(width)} MHz"
-        return f"EHT {where} MCS {user >> 20 & 0x0F} x{user >> 24 & 0x0F} GI {guard_ns} ns"
+        return f"EHT {where} MCS {user >> 20 & 0x0F} x{(user >> 24 & 0x0F) + 1} GI {guard_ns} ns"
     if radiotap.HE in at:
         _, _, data3, _, data5, data6 = struct.unpack_from("<6H", data, at[radiotap.HE])
         width, guard_ns = data5 & 0x0F, _HE_GUARD_NS.get(data5 >> 4 & 3)

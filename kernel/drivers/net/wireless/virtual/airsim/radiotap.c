@@ -256,7 +256,7 @@ static void airsim_radiotap_put_usig(struct airsim_radiotap *header,
 
 /*
  * LDPC without the extra symbol, no beamforming; EHT-LTFs as in airtime.c. There
- * is one user.
+ * is one user. Unlike in HE, 0 stands for one stream.
  */
 static void airsim_radiotap_put_eht(struct airsim_radiotap *header,
 				    const struct airsim_rate *rate)
@@ -282,7 +282,7 @@ static void airsim_radiotap_put_eht(struct airsim_radiotap *header,
 	       IEEE80211_RADIOTAP_EHT_USER_INFO_DATA_FOR_USER |
 	       IEEE80211_RADIOTAP_EHT_USER_INFO_CODING |
 	       u32_encode_bits(rate->mcs, IEEE80211_RADIOTAP_EHT_USER_INFO_MCS) |
-	       u32_encode_bits(rate->streams,
+	       u32_encode_bits(rate->streams - 1,
 			       IEEE80211_RADIOTAP_EHT_USER_INFO_NSS_O);
 	eht.fixed.known = cpu_to_le32(known);
 	eht.fixed.data[0] = cpu_to_le32(data0);
