@@ -115,7 +115,10 @@ static const struct field counters[] = {
 	AIRSIM_COUNTERS(COUNTER_FIELD)
 };
 
-/* Serializes read-modify-write of settings. */
+/*
+ * Serializes read-modify-write of settings. Radios are removed under it, too:
+ * another one may get the index, for which the settings were not checked.
+ */
 static DEFINE_MUTEX(airsim_nl_mutex);
 
 /* The first attribute of these fields in the request, or NULL. */
@@ -488,10 +491,15 @@ free_reply:
 
 static int airsim_nl_del_radio(struct sk_buff *request, struct genl_info *info)
 {
+	int err;
+
 	if (airsim_nl_missing(info, AIRSIM_ATTR_INDEX, "index"))
 		return -EINVAL;
-	return airsim_radio_remove(nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]),
-				   info->extack);
+	mutex_lock(&airsim_nl_mutex);
+	err = airsim_radio_remove(nla_get_u32(info->attrs[AIRSIM_ATTR_INDEX]),
+				  info->extack);
+	mutex_unlock(&airsim_nl_mutex);
+	return err;
 }
 
 static int airsim_nl_get_radio(struct sk_buff *request, struct genl_info *info)
