@@ -31,6 +31,7 @@ try() {
 	try radio add colour red
 	try radio add preset nonesuch
 	try radio add ampdu_mpdus 0
+	try radio add standard 802.11be ul_ofdma on
 	try radio show 200
 	try radio set 200 gro off
 	try radio set 0 gro maybe
@@ -135,12 +136,13 @@ def test_tool_reports_errors_in_one_line(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:
     run_dir = run(lab_kernel, tools, tmp_path, FAULTS)
-    colour, preset, mpdus, show, missing, value, no_value, no_key, air, link = (
+    colour, preset, mpdus, ofdma, show, missing, value, no_value, no_key, air, link = (
         (run_dir / "faults").read_text().splitlines()
     )
     assert colour.startswith("2 airsim: colour: unknown key; allowed: preset standard ")
     assert preset.startswith("1 airsim: preset: unknown preset")
     assert mpdus == "1 airsim: ampdu_mpdus: integer out of range; allowed: 1 to 1024"
+    assert ofdma == "1 airsim: ul_ofdma: requires 802.11ax"
     assert show == "1 airsim: index: radio 200 does not exist"
     assert missing == "1 airsim: index: radio 200 does not exist"
     assert value == "2 airsim: gro: maybe; allowed: off on"

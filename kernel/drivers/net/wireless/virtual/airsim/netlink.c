@@ -395,7 +395,7 @@ static int airsim_nl_get_settings(const struct genl_info *info,
 			     settings);
 	if (settings->ul_ofdma && hardware->standard != AIRSIM_80211AX)
 		return airsim_nl_reject(info, info->attrs[AIRSIM_ATTR_UL_OFDMA],
-					"ul_ofdma: requires 802.11ax");
+					"requires 802.11ax");
 	if (settings->rate_fixed)
 		return airsim_rate_check(hardware, &settings->rate,
 					 info->extack);
@@ -446,7 +446,7 @@ static int airsim_nl_new_radio(struct sk_buff *request, struct genl_info *info)
 
 	if (info->attrs[AIRSIM_ATTR_INDEX])
 		return airsim_nl_reject(info, info->attrs[AIRSIM_ATTR_INDEX],
-					"index: not allowed for a new radio");
+					"not allowed for a new radio");
 	err = airsim_nl_choose_preset(info, &preset);
 	if (err)
 		return err;
