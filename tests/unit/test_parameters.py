@@ -199,6 +199,11 @@ def test_conflicts_are_reported_with_allowed_values(
             "router is not allowed with router none; allowed: bridge",
         ),
         ({"error_model": "snr"}, "error_model", "snr needs one of snr distance walk"),
+        (
+            {"error_model": "snr", "snr": "80dB", "tx_power": "-20dBm"},
+            "snr",
+            "80dB is not allowed with tx_power -20dBm at 20MHz; allowed: up to 73.989dB",
+        ),
     ],
 )
 def test_misfits_of_the_default_topology_are_reported(

@@ -173,6 +173,13 @@ def test_a_position_that_cannot_be_is_refused(
     assert message in str(error.value)
 
 
+def test_an_snr_needs_the_power_of_the_access_point(tmp_path: Path) -> None:
+    weak = ("{position: -1.5m/2m}", "{position: -1.5m/2m, tx_power: -20dBm}")
+    with pytest.raises(InputError) as error:
+        built(tmp_path, weak, ("0m/30m", "0m/3m"), ("snr: 30dB", "snr: 80dB"))
+    assert "topology.stations.tablet: 80dB is not allowed with tx_power -20dBm" in str(error.value)
+
+
 def test_a_position_replaces_the_snr_of_the_access_point(tmp_path: Path) -> None:
     testbed = built(tmp_path, ("{position: -1.5m/2m}", "{position: 1m, snr: 20dB}"))
     assert testbed.by_name["laptop"].parameters.snr_db is None

@@ -12,10 +12,10 @@ from airtcp.parameters.mobility import ORIGIN
 def out_of_reach(
     network: Network, parameters: Parameters, name: str, access_point: str
 ) -> Iterator[str]:
-    """An error if a station that does not move is out of range of an access point that it joins."""
+    """Errors if a station that does not move cannot be where it is to an access point it joins."""
     station, joined = (network.of_node(each, parameters) for each in (name, access_point))
     where = network.topology.access_points[access_point].position or ORIGIN
-    for _, text in station.out_of_reach(joined, where):
+    for _, text in (*station.out_of_reach(joined, where), *station.too_strong(joined)):
         yield text
 
 

@@ -123,6 +123,7 @@ class Parameters(
         """Conflicts with the default topology."""
         yield from self.missing_place()
         yield from self.out_of_reach(self)
+        yield from self.too_strong(self)
         yield from self.missing_traffic()
         yield from self.misplaced()
         yield from self._unanswered()

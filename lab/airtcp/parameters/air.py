@@ -96,6 +96,20 @@ class Air(Errors, Propagation, Radio, Bss):
                 f"{allowed} with cca_threshold {self.text('cca_threshold_dbm')}",
             )
 
+    def too_strong(self, access_point: "Air") -> Iterator[Conflict]:
+        """That the SNR of a station is higher than without any loss.
+
+        access_point: its parameters.
+        """
+        most_db = access_point.sent_dbm - self.noise_dbm
+        if self.snr_db is not None and self.snr_db > most_db:
+            yield not_with(
+                "snr",
+                self.text("snr_db"),
+                f"tx_power {access_point.text('tx_power_dbm')} at {self.width}",
+                f"up to {math.floor(most_db * 1000) / 1000:.3f}dB",
+            )
+
     def own_conflicts(self) -> Iterator[Conflict]:
         standard = STANDARDS[self.standard]
         yield from self._operating_point(standard)
