@@ -67,6 +67,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
             config.write_text("CONFIG_OF_LINUX=y\n")
         recorded.append((targets[0], config.read_text()))
         if targets[0] == "bindeb-pkg":
+            assert "LOCALVERSION=" in targets  # no "+" after the version of a Git tree
             assert "$(date -R --date=" in (tree / MKDEBIAN).read_text()
             (output / "debian").mkdir(exist_ok=True)
             for name in PACKAGES:
@@ -93,6 +94,7 @@ def test_policies_are_merged_into_the_given_configuration(calls: Calls, tmp_path
     assert {"CONFIG_TCP_ACKPOL=y", "CONFIG_TCP_ACKPOL_ALL=m"} <= set(config)
     assert {'CONFIG_LOCALVERSION="-airtcp"', "CONFIG_DEBUG_INFO_BTF=y"} <= set(config)
     assert not [line for line in config if re.search("certs|DWARF_|DEBUG_INFO=y", line)]
+    assert "# CONFIG_LOCALVERSION_AUTO is not set" in config
 
 
 def test_only_image_and_headers_are_copied(calls: Calls, tmp_path: Path) -> None:

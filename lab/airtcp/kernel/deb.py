@@ -32,6 +32,8 @@ _LEFT_OUT = re.compile(
 )
 # Overrides that of image.py, which has no use for it.
 _PAHOLE = "PAHOLE=pahole"
+# Even if empty: otherwise the version of a Git tree ends in "+".
+_RELEASE = "LOCALVERSION="
 # Debug information is needed to make BTF; its package would have a gigabyte.
 _PACKAGES = "DPKG_FLAGS=--build-profiles=pkg.linux-upstream.nokerneldbg"
 
@@ -73,7 +75,7 @@ def build(
         say(f"building packages: minutes to hours, depending on the configuration (log: {log})")
         # The default, xz, takes as long as compiling a small kernel.
         _date_changelog(tree / "scripts" / "package" / "mkdebian")
-        make(["bindeb-pkg", _PAHOLE, _PACKAGES, "KDEB_COMPRESS=zstd"], say=say)
+        make(["bindeb-pkg", _PAHOLE, _RELEASE, _PACKAGES, "KDEB_COMPRESS=zstd"], say=say)
         return _collect(output, out)
 
 
