@@ -2,6 +2,7 @@
 """The files of `kernel openwrt`: well-formed, complete, the same every time; and its errors."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,28 @@ def test_each_policy_has_a_package() -> None:
         assert f"/net/ipv4/tcp_ackpol_{name}.ko\n" in text
         assert f"AutoProbe,tcp_ackpol_{name})\n" in text
     assert text.count("\ndefine ") == text.count("\nendef\n") == 2 * len(POLICIES)
+
+
+MENUS = """\
+define KernelPackage
+  $(eval $(call KernelPackage/$(1)))
+  $$(info $(1): $$(SUBMENU))
+endef
+include airtcp.mk netsupport.mk
+all: ;
+"""
+
+
+def test_packages_of_policies_are_in_the_menu_of_the_network(tmp_path: Path) -> None:
+    """OpenWrt includes the files in alphabetical order; netsupport.mk names the menu."""
+    (tmp_path / "airtcp.mk").write_text(FILES[openwrt.KERNEL_MODULES])
+    (tmp_path / "netsupport.mk").write_text("NETWORK_SUPPORT_MENU:=Network Support\n")
+    command = ["make", "-s", "-f", "-"]
+    done = subprocess.run(
+        command, cwd=tmp_path, input=MENUS, capture_output=True, text=True, check=True
+    )
+    menus = sorted(line for line in done.stdout.splitlines() if line.startswith("tcp-ackpol"))
+    assert menus == [f"tcp-ackpol-{name}: Network Support" for name in POLICIES]
 
 
 def test_package_installs_each_of_its_files() -> None:

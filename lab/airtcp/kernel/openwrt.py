@@ -137,14 +137,17 @@ def _kernel_options(patches: str) -> str:
 
 
 def _kernel_modules(patches: str) -> str:
-    """A package for each policy."""
+    """A package for each policy.
+
+    OpenWrt reads the file before the one that defines NETWORK_SUPPORT_MENU.
+    """
     found = re.findall(
         r'^\+config TCP_ACKPOL_(\w+)\n\+\ttristate "TCP: (.*)" if TCP_ACKPOL_ALL=n$', patches, re.M
     )
     return "# SPDX-License-Identifier: GPL-2.0-only\n" + "".join(
         f"""
 define KernelPackage/tcp-ackpol-{option.lower()}
-  SUBMENU:=$(NETWORK_SUPPORT_MENU)
+  SUBMENU:=Network Support
   TITLE:=TCP ACK policy {option.lower()}
   DEPENDS:=@LINUX_6_12
   KCONFIG:= \\
