@@ -124,6 +124,14 @@ def test_radio_that_is_missing_is_reported_if_its_filter_should_be_on(sandbox: S
     assert sandbox.run("start", config.format("on")) == (1, [message])
 
 
+@pytest.mark.parametrize("mode", ["on", "aggressive"])
+def test_every_missing_radio_is_reported(sandbox: Sandbox, mode: str) -> None:
+    radios = ("radio7", "radio8")
+    config = "".join(f"config radio '{radio}'\n\toption ack_filter '{mode}'\n" for radio in radios)
+    found = "not found; its hotplug event sets it when it appears"
+    assert sandbox.run("start", config) == (1, [f"radio '{radio}': {found}" for radio in radios])
+
+
 def test_kernel_without_the_patches_is_reported_unless_nothing_is_wanted(sandbox: Sandbox) -> None:
     sandbox.policy.unlink()
     for phy in ("phy0", "phy1"):
