@@ -103,8 +103,8 @@ struct ackhold_params {
 	unsigned int max_hold_us;
 };
 
-/* No wait of "auto" for an arrival exceeds 10 ms. Only silence lasts longer, and
- * twice that is half of the shortest delayed ACK timer of Linux, and a tenth of
+/* "auto" waits for an arrival for at most 10 ms, and longer only in silence and
+ * between bursts. Twice that is half of the shortest delayed ACK timer of Linux, and a tenth of
  * its shortest retransmission timeout.
  */
 #define ACKHOLD_PARAMS_DEFAULT {			\

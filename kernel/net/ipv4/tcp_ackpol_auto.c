@@ -32,7 +32,7 @@
  *                                  stations have the medium
  *
  * Where several stations share the medium, data arrives in bursts. An ACK for each
- * burst is what TCP sends without a policy, so it is sent for every second one if
+ * burst is what TCP sends without a policy, so one is sent for every second burst if
  * more is in flight, whatever part of that these are.
  *
  * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count

@@ -38,7 +38,7 @@
 /* Rounds in the moving average of the rate */
 #define TCP_AUTO_MEAN_ROUNDS	16
 
-/* An ACK for bursts may be late by the longest interval times this */
+/* With bursts, the interval is at most the longest one times this */
 #define TCP_AUTO_BURST_INTERVALS	3
 
 /* Rounds without growth after which the average is the rate of the path */
@@ -271,8 +271,8 @@ static inline u32 tcp_auto_interval_us(const struct tcp_auto_params *params,
 /* Are bursts too rare to share an ACK, one in @interval_us?
  *
  * TCP acknowledges a burst while it arrives, in one channel access. An ACK for two
- * bursts saves one, but if these are most of the data in flight, the sender waits,
- * and a timer sends the ACK, just when the medium serves other stations.
+ * bursts saves one. But if not even one and a half arrive while the ACK may wait, a
+ * timer would send an ACK for each, just when the medium serves other stations.
  */
 static inline bool tcp_auto_rare_bursts(const struct tcp_auto *state,
 					const struct tcp_auto_params *params,
@@ -310,7 +310,7 @@ static inline bool tcp_auto_like_default(const struct tcp_auto *state,
  * A silence is the end of the data, or the sender waits for the ACK. With a
  * queue that doubles the RTT a sender does not wait; if nothing arrives for a
  * while, others have the medium. So it is between bursts: the ACK is sent at the
- * start of every second burst.
+ * start of every second burst, or by the timer if that is late.
  */
 static inline void tcp_auto_decide(struct tcp_auto *state,
 				   const struct tcp_auto_params *params,

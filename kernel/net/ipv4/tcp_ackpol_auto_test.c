@@ -201,6 +201,18 @@ static void test_two_bursts_share_an_ack(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, run.state.is_bursty);
 }
 
+/* Gaps before missing data do not count */
+static void test_hole_forgets_gaps(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_arrivals(&run, 3, 2000, RTT_US);
+	tcp_auto_hole(&run.state);
+	run_arrivals(&run, 1, 0, RTT_US);
+	run_bursts(&run, 320, 2);
+	KUNIT_EXPECT_EQ(test, run.state.interval_us, 15000);
+}
+
 /* A long round trip does not make rare bursts frequent */
 static void test_bursts_within_three_intervals(struct kunit *test)
 {
@@ -447,6 +459,7 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_few_segments_have_linux_rule),
 	KUNIT_CASE(test_dense_bursts_are_none),
 	KUNIT_CASE(test_two_bursts_share_an_ack),
+	KUNIT_CASE(test_hole_forgets_gaps),
 	KUNIT_CASE(test_bursts_within_three_intervals),
 	KUNIT_CASE(test_gaps_of_less_than_half_the_round),
 	KUNIT_CASE(test_round_is_one_rtt),
