@@ -104,8 +104,8 @@ struct ackhold_params {
 };
 
 /* "auto" waits for an arrival for at most 10 ms, and longer only in silence and
- * between bursts. Twice that is half of the shortest delayed ACK timer of Linux, and a tenth of
- * its shortest retransmission timeout.
+ * between bursts. Twice 10 ms is half of the shortest delayed ACK timer of Linux,
+ * and a tenth of its shortest retransmission timeout.
  */
 #define ACKHOLD_PARAMS_DEFAULT {			\
 	.timing		= TCP_AUTO_PARAMS_DEFAULT,	\

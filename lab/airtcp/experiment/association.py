@@ -9,10 +9,10 @@ from airtcp.parameters.ieee80211 import STANDARDS, Rate
 from airtcp.parameters.mobility import ORIGIN
 
 
-def out_of_reach(
-    network: Network, parameters: Parameters, name: str, access_point: str
-) -> Iterator[str]:
-    """Errors if a station that does not move cannot be where it is to an access point it joins."""
+def signal(network: Network, parameters: Parameters, name: str, access_point: str) -> Iterator[str]:
+    """Errors if a station that does not move is out of range of an access point that it joins, or
+    has a higher SNR than the access point's transmit power allows.
+    """
     station, joined = (network.of_node(each, parameters) for each in (name, access_point))
     where = network.topology.access_points[access_point].position or ORIGIN
     for _, text in (*station.out_of_reach(joined, where), *station.too_strong(joined)):

@@ -177,7 +177,7 @@ def _association_problems(network: Network, name: str, parameters: Parameters) -
     if station.access == "wifi":
         yield from association.rates(joined, access_point, station)
     if name not in network.roaming:
-        yield from association.out_of_reach(network, parameters, name, joined)
+        yield from association.signal(network, parameters, name, joined)
     stages = [node.ack_filter for node in (station, access_point)]
     if station.access == "wifi" and len({"multicast" in stage for stage in stages}) > 1:
         yield "ack_filter multicast: give it to the access point and all of its stations"
@@ -368,7 +368,7 @@ def _handover_problems(
         yield f"{name} chooses its access point by roam_below"
     yield from _joining_problems(network, parameters, name, left, joined)
     if joined in network.topology.access_points:
-        yield from association.out_of_reach(network, parameters, name, joined)
+        yield from association.signal(network, parameters, name, joined)
 
 
 def _joining_problems(
