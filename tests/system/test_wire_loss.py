@@ -52,6 +52,16 @@ def test_each_segment_can_be_lost(lab_kernel: Kernel, tools: GuestTools, tmp_pat
     assert loss["drops"] / frames == pytest.approx(0.01, rel=0.3)
 
 
+def test_uploads_lose_segments(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> None:
+    parameters = Parameters().replace(
+        {"direction": "upload", "duration": "3s", "return_loss": 0.01, "return_delay": "2ms"}
+    )
+    result = measured(lab_kernel, tools, Case({}, parameters), tmp_path)
+    lost, segments = result.values["retransmits"], result.values["data_segments"]
+    print(f"{lost:.0f} of {segments:.0f} segments retransmitted")
+    assert lost / segments == pytest.approx(0.01, rel=0.3)
+
+
 def test_full_queue_of_the_path_loses_segments(
     lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
 ) -> None:

@@ -27,6 +27,8 @@ CABLES: dict[str, Plain] = {"access": "ethernet", "ethernet_rate": "100Mbit"}
 # A frame, and what 100 Mbit/s are in 2 us.
 CABLE = "overhead 24 mpu 84 burst 1539b latency 400000us"
 SLOW_CABLE = "overhead 24 mpu 84 burst 1514b latency 400000us"
+SEGMENTS = "tbf rate 100gbit burst 1514b latency 1s"
+LOSS = "netem loss 1% limit 1000000"
 
 
 def qdiscs(plan: list[Step], node: str) -> list[str]:
@@ -80,20 +82,18 @@ def test_a_queue_is_not_longer_than_tc_can_express() -> None:
 
 
 def test_packets_are_segmented_before_they_are_lost() -> None:
-    segments = "tbf rate 100gbit burst 1514b latency 1s"
-    loss = "netem loss 1% limit 1000000"
     tbf = "tbf rate 40000000bit burst 4000b latency 400000us"
     assert qdiscs(planned(wire_loss=0.01, delay="3ms", rate="40Mbit"), "server") == [
         "eth0 root handle 1: netem delay 3000us limit 1000000",
-        f"eth0 parent 1:1 handle 4: {segments}",
-        f"eth0 parent 4:1 handle 5: {loss}",
+        f"eth0 parent 1:1 handle 4: {SEGMENTS}",
+        f"eth0 parent 4:1 handle 5: {LOSS}",
         f"eth0 parent 5:1 handle 2: {tbf}",
     ]
     assert qdiscs(planned(wire_loss=0.01, rate_at="server", rate="40Mbit"), "server") == [
         f"eth0 root handle 2: {tbf}",
         "eth0 parent 2:1 handle 1: netem delay 1us limit 1000",
-        f"eth0 parent 1:1 handle 4: {segments}",
-        f"eth0 parent 4:1 handle 5: {loss}",
+        f"eth0 parent 1:1 handle 4: {SEGMENTS}",
+        f"eth0 parent 4:1 handle 5: {LOSS}",
     ]
 
 
@@ -119,6 +119,20 @@ def test_the_bridge_shapes_the_return_path() -> None:
         f"eth0 parent 1:1 handle 2: tbf rate 1000000bit {SLOW_CABLE}",
         "eth0 parent 2:1 handle 3: pfifo limit 9",
     ]
+    assert qdiscs(planned(return_loss=0.01), "ap") == [
+        "eth0 root handle 1: netem delay 1us limit 1000",
+        f"eth0 parent 1:1 handle 4: {SEGMENTS}",
+        f"eth0 parent 4:1 handle 5: {LOSS}",
+    ]
+    assert qdiscs(planned(return_loss=0.01, return_rate="1Mbit"), "ap") == [
+        "eth0 root handle 1: netem delay 1us limit 1000",
+        f"eth0 parent 1:1 handle 4: {SEGMENTS}",
+        f"eth0 parent 4:1 handle 5: {LOSS}",
+        f"eth0 parent 5:1 handle 2: tbf rate 1000000bit {SLOW_CABLE}",
+        "eth0 parent 2:1 handle 3: pfifo limit 100",
+    ]
+    assert qdiscs(planned(return_loss=0.01, path="adsl"), "ap")[2].endswith(LOSS)
+    assert qdiscs(planned(**CABLES, return_loss=0.01), "ap")[2].endswith(LOSS)
     adsl = planned(path="adsl", ack_filter="cake-aggressive")
     assert qdiscs(adsl, "ap")[1:] == [
         f"eth0 parent 1:1 handle 2: tbf rate 128000bit {SLOW_CABLE}",

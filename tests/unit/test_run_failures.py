@@ -105,6 +105,7 @@ parameters:
     [
         ({"wire_loss": 1.0}, "ping: no answer", "wire_loss 1.0 loses every packet: "),
         ({"wire_loss": 0.9}, "ping: no answer", ""),
+        ({"return_loss": 1.0}, "ping: no answer", "return_loss 1.0 loses every packet: "),
         ({**SNR, "distance": "90m"}, "exchange (exit code 1)", ""),
         ({**SNR, "distance": "90m"}, STALLED, "station, 90 m from ap, has an SNR of 8.7 dB: "),
         ({**SNR, "walk": "0s=500m,1s=5m"}, STALLED, ""),

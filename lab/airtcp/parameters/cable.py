@@ -70,6 +70,12 @@ class Cable(Link):
             "rate of the wired link, access point to server, Ethernet framing included",
         )
     )
+    return_loss: Annotated[float, fraction(0, 1), Scale(1e8)] = parameter(
+        "return_loss",
+        0.0,
+        "loss probability of frames on the wired link, access point to server; applies before "
+        "return_rate, and to the segments of a GSO packet one by one",
+    )
     return_queue_packets: Annotated[int, count(1, 10**6)] = parameter(
         "return_queue", 100, "return_rate: queue limit in packets"
     )

@@ -43,8 +43,10 @@ def of_command(ended: GuestResult, run_dir: Path) -> str:
 
 def with_cause(failure: str, testbed: Testbed) -> str:
     """The failure, preceded by its likely cause in the parameters, if nothing arrived."""
-    if any(server.parameters.wire_loss == 1 for server in testbed.servers):
-        return f"wire_loss 1.0 loses every packet: {failure}"
+    for server in testbed.servers:
+        for name in ("wire_loss", "return_loss"):
+            if getattr(server.parameters, name) == 1:
+                return f"{name} 1.0 loses every packet: {failure}"
     if STALLED not in failure and "no answer" not in failure:
         return failure
     _, cause = min(_snrs(testbed), default=(0.0, ""))

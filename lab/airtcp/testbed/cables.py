@@ -49,10 +49,13 @@ def path(parameters: Parameters) -> Path:
     """The path of the parameters, or of their preset."""
     if parameters.path != "none":
         preset = PATHS[parameters.path]
-        return replace(preset, forward=replace(preset.forward, loss=parameters.wire_loss))
+        return Path(
+            replace(preset.forward, loss=parameters.wire_loss),
+            replace(preset.back, loss=parameters.return_loss),
+        )
     return Path(
         OneWayPath(parameters.delay_s, parameters.rate_bps, parameters.wire_loss),
-        OneWayPath(parameters.return_delay_s, parameters.return_rate_bps),
+        OneWayPath(parameters.return_delay_s, parameters.return_rate_bps, parameters.return_loss),
     )
 
 
@@ -149,7 +152,8 @@ def back(parameters: Parameters) -> Shaper | None:
     return Shaper(
         way,
         parameters.wire_queue_packets,
-        rate_bps=rate_bps,
+        way.loss > 0,
+        rate_bps,
         latency_s=parameters.rate_latency_s,
         queue_packets=parameters.return_queue_packets,
         ack_filter=cake[0] if cake else "",
