@@ -9,7 +9,7 @@ from fake_run import record
 from small_experiment import write
 from small_published import HEAD, experiment, published
 
-from airtcp.experiment import papers
+from airtcp.experiment import catalogue, papers
 from airtcp.experiment.experiment import Experiment
 from airtcp.experiment.reader import load
 from airtcp.kernel.image import Kernel
@@ -335,6 +335,32 @@ def test_of_several_readings_the_best_counts(tmp_path: Path, readings: str, tota
     page = reproduction.page([(of, document)])
     assert f"| {papers.CITATIONS['statkus-2017']} | {totals} | 0 |" in page
     assert page.count("| a table |") == 2
+
+
+def test_a_value_of_an_experiment_and_its_reading_counts_once(tmp_path: Path) -> None:
+    values = published("delay: 0ms", 100) + published("delay: 10ms", 100)
+    documents = []
+    for goodput_mbps, name in (10, "small"), (99, "other\nreading_of: small"):
+        of = load(write(tmp_path, HEAD.replace("small\n", f"{name}\n") + values))
+        rows = compared(of, {("default", "0ms"): [goodput_mbps], ("default", "10ms"): [10]})
+        document = assembly.document(of, of.cases(), KERNEL, [], COMMAND)
+        run = record(of.cases()[0], 1, {})
+        documents.append((of, document.model_copy(update={"published": rows, "runs": (run,)})))
+    page = reproduction.page(documents)
+    assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 0 | 1 | 0 |" in page
+    assert page.count("| a table |") == 4
+
+
+def test_a_reading_has_the_values_of_its_experiment() -> None:
+    def values(of: Experiment) -> set[tuple[object, ...]]:
+        return {(comparison.key(one.when, one.metric), one.value) for one in of.published}
+
+    found = {one.name: one for one in catalogue.experiments(checked=False)}
+    readings = [one for one in found.values() if one.reading_of]
+    assert readings
+    for one in readings:
+        assert one.paper == found[one.reading_of].paper
+        assert one.published and values(one) <= values(found[one.reading_of])
 
 
 def test_a_document_has_the_comparison(tmp_path: Path) -> None:

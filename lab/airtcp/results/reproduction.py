@@ -93,22 +93,24 @@ def _of(
 
 
 def _totals(paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
-    counts = sum((_counts(*pair) for pair in _of(paper, documents)), Counter[Verdict]())
-    row = " | ".join(str(counts[verdict]) for verdict in get_args(Verdict))
-    return f"| {CITATIONS[paper]} | {row} |"
-
-
-def _counts(experiment: Experiment, document: SweepDocument) -> Counter[Verdict]:
     """The number of values by verdict; of several readings of a value the best counts."""
     ranks = get_args(Verdict)
     best: dict[object, Verdict] = {}
-    for row in document.published:
-        policy = row.factors.get("ack_policy")
-        reading = "" if policy in experiment.readings else policy
-        other = frozenset(row.relative_to.items())
-        key = row.source, row.published, reading, other, comparison.key(row.factors, row.metric)
-        best[key] = min(row.agreement, best.get(key, ranks[-1]), key=ranks.index)
-    return Counter(best.values())
+    for experiment, document in _of(paper, documents):
+        for row in document.published:
+            key = _published_value(experiment, row)
+            best[key] = min(row.agreement, best.get(key, ranks[-1]), key=ranks.index)
+    counts = Counter(best.values())
+    return f"| {CITATIONS[paper]} | " + " | ".join(str(counts[rank]) for rank in ranks) + " |"
+
+
+def _published_value(experiment: Experiment, row: Comparison) -> object:
+    """Equal for rows that compare readings with the same published value."""
+    policy = row.factors.get("ack_policy")
+    reading = "" if policy in experiment.readings else policy
+    where = comparison.key(row.factors, row.metric)
+    other = frozenset(row.relative_to.items())
+    return experiment.reading_of or experiment.name, row.published, reading, other, where
 
 
 def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
@@ -116,6 +118,9 @@ def _section(experiment: Experiment, document: SweepDocument) -> Iterator[str]:
     yield ""
     if experiment.expects:
         yield experiment.expects
+        yield ""
+    if experiment.reading_of:
+        yield f"Another reading of `{experiment.reading_of}`: values count once with those there."
         yield ""
     if times := comparison.durations(document):
         yield " ".join(filter(None, (f"{times}.", times.warning)))

@@ -27,8 +27,8 @@ Other values show the same trend if they are above or below our values of cases 
 factor, as the published one is, and ratios if they change in the same direction; by at least 1%.
 Of these cases, those count whose published value or bound is at least 5% apart, and three quarters
 of them suffice. A published ratio that is 1 within 2% has no direction.
-An ACK policy may be published in a way that admits several readings. A value is then compared with
-each of them, and counts once, with the best verdict.
+A publication may admit several readings of an ACK policy, or of the setting of an experiment. Each
+value is then compared with each of them, and counts once, with its best verdict.
 ± is half of the 95% confidence interval over seeds (Student's t); one seed has none."""
 
 _WITHIN = 0.1
