@@ -16,7 +16,7 @@ CHECKPATCH := $(CACHE)/checkpatch
 	kcsan series-check deb-check packages-check bpf-check bpf-soak ackhold-check chroot-check kernels-check \
 	interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
-	instructions delivery bianchi growth hardware thesis tsq-paper tables man findings plan-hashes \
+	instructions delivery bianchi growth hardware thesis tsq-paper tsq-fit tables man findings plan-hashes \
 	tournament tournament-full wheel packages lock clean distclean
 
 help: ## this list
@@ -188,6 +188,9 @@ thesis: ## run thesis-lan as often as the thesis, and write the table of its res
 
 tsq-paper: ## run the experiments of the TSQ paper, and write their tables in docs; EXPERIMENTS=tsq-size
 	$(BENCH) bench/tsq_paper.py $(EXPERIMENTS)
+
+tsq-fit: ## fit the radio of the TSQ paper's experiments with 802.11ac, and write the errors in docs
+	$(BENCH) bench/tsq_fit.py
 
 tournament: ## compare all ACK policies, and write docs/reference/tournament.md
 	./airtcp tournament --quick

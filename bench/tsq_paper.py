@@ -44,6 +44,7 @@ HEADINGS = {
     "flows": "flows {}",
     "ampdu_mpdus": "ampdu_mpdus {}",
     "formed_ppdus": "formed_ppdus {}",
+    "return_loss": "loss {:g}",
     "tsq_burst": "bursts {}",
     "hystart_linux54": "hystart_linux54 {}",
     "forget_cwnd_limited": "forget_cwnd_limited {}",
@@ -86,8 +87,8 @@ TABLES = (
         )
         for preset, rows in (
             ("ar5bhb116", CONTROLS),
-            ("ar9271", ("direction",)),
-            ("qca6178", CONTROLS),
+            ("ar9271", ("direction", "completion")),
+            ("qca6178", ("return_loss", *CONTROLS)),
         )
     ),
     Table(
@@ -109,6 +110,16 @@ TABLES = (
     Table("tsq-base-rtt", "tsq-base-rtt", CONTROLS, ("delay",)),
     *(
         Table(
+            f"tsq-loss {tsq} {factor:g}p",
+            "tsq-loss",
+            CONTROLS,
+            ("return_loss",),
+            where={"tsq": tsq, "pacing_factor": str(factor)},
+        )
+        for tsq, factor in (("1ms", 1.0), ("1ms", 3.0), ("16ms", 1.0))
+    ),
+    *(
+        Table(
             f"tp-rate {tsq}",
             "tp-rate",
             CONTROLS,
@@ -118,14 +129,8 @@ TABLES = (
         for tsq in ("1ms", "4ms")
     ),
     Table("tsq-cwnd", "tsq-cwnd", CONTROLS, PACED, (WINDOW,)),
-    *(
-        Table(f"{name} {queue}", name, CONTROLS, columns, metrics, {"queue": queue})
-        for name, columns, metrics in (
-            ("tsq-size-ac", ("tsq",), (GOODPUT, MPDUS, PING)),
-            ("tp-rate-ac", PACED, (GOODPUT, PING)),
-        )
-        for queue in ("preset", "txq")
-    ),
+    Table("tsq-size-ac", "tsq-size-ac", CONTROLS, ("tsq",), (GOODPUT, MPDUS, PING)),
+    Table("tp-rate-ac", "tp-rate-ac", CONTROLS, PACED, (GOODPUT, PING)),
     Table("rrul", "rrul", CONTROLS, ("tsq",), (DOWN, UP, PING)),
     Table("rrul-fifo", "rrul-fifo", CONTROLS, ("tsq",), (DOWN, UP, PING)),
     Table("rrul-tp", "rrul-tp", CONTROLS, ("pacing_factor",), (DOWN, UP, PING)),
