@@ -113,10 +113,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _optional_name(name: str) -> str:
-    return name and checked_name(name)
-
-
 def _name_shape() -> Json:
     return {"type": ["string", "integer"], "pattern": f"^{_NAME}$", HINT: "a-z 0-9 -"}
 
@@ -186,7 +182,7 @@ class Experiment(Strict):
         description="ACK policies that are readings of the same published one; a published value "
         "that is compared with several of them counts once, with the best",
     )
-    reading_of: Annotated[str, AfterValidator(_optional_name), Shape(_name_shape)] = Field(
+    reading_of: Annotated[str, AfterValidator(checked_name), Shape(_name_shape)] = Field(
         "",
         description="the experiment with the same published values, of which this one is another "
         "reading, as the publication does not state a setting or contradicts itself; a published "
