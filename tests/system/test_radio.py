@@ -2,6 +2,7 @@
 """Settings of a radio and their effects on the air."""
 
 import re
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,9 @@ def test_fifo_delays_ping_and_fq_codel_does_not(guest_run: Run) -> None:
         ("rx_delivery ppdu", 35, 45),
         ("rx_delivery coalesced coalesce_mpdus 16 coalesce_us 2000", 13, 16.5),
         ("rx_delivery coalesced coalesce_mpdus 256 coalesce_us 500", 6, 14),
+        # The gap between two PPDUs is longer than 60 us, that between two MPDUs shorter.
+        ("rx_delivery coalesced coalesce_mpdus 1024 coalesce_us 9000 coalesce_idle_us 60", 35, 45),
+        ("rx_delivery coalesced coalesce_mpdus 1024 coalesce_us 1000 coalesce_idle_us 500", 12, 22),
     ],
 )
 def test_rx_delivery_sets_how_many_packets_are_delivered_together(
@@ -101,6 +105,24 @@ def test_rx_delivery_sets_how_many_packets_are_delivered_together(
     print(f"{keys}: {together:.1f} packets at a time")
     assert len(stamps) == 2000
     assert low <= together <= high
+
+
+def test_what_has_arrived_may_be_delivered_with_a_transmission(guest_run: Run) -> None:
+    """The station waits for 1,024 MPDUs, which take 60 ms, and sends a packet every 5 ms."""
+    pings = "node sta ping -q -i 0.005 -c 400 10.0.0.1 >/dev/null &\nsleep 0.5\n"
+    shows = "for i in $(seq 40); do sleep 0.0137; airsim radio show 1 >>held; done\n"
+
+    def waiting(switch: str) -> float:
+        keys = f"rx_delivery coalesced coalesce_mpdus 1024 coalesce_us 100000 coalesce_tx {switch}"
+        script = flow(DOWN, "ap", "sta", 3) + pings + shows
+        shown = (guest_run(script, keys=keys, name=switch) / "held").read_text()
+        mpdus = [int(text) for text in re.findall(r"^rx_waiting (\d+)", shown, re.M)]
+        assert len(mpdus) == 40
+        return statistics.median(mpdus)
+
+    without, with_tx = waiting("off"), waiting("on")
+    print(f"{without} MPDUs wait, {with_tx} if transmissions deliver them")
+    assert without > 300 and with_tx < 200
 
 
 def test_a_change_of_rx_delivery_delivers_what_has_arrived(guest_run: Run) -> None:
@@ -198,7 +220,8 @@ def test_starts_of_mpdus_have_the_spacing_of_the_receiver(guest_run: Run, spacin
 
 def test_presets_have_the_values_of_their_drivers(guest_run: Run) -> None:
     radios = {
-        "preset ar9580": {"mpdu_spacing_ns 8000", "retry_limit 31"},
+        "preset ar9580": {"mpdu_spacing_ns 8000", "retry_limit 31", "coalesce_tx on"},
+        "preset ar5bhb116": {"rx_delivery coalesced", "coalesce_us 2000", "coalesce_idle_us 500"},
         "preset ar9271": {"mpdu_spacing_ns 8000", "retry_limit 11"},
         "preset qca6178": {"mpdu_spacing_ns 8000", "retry_limit 7"},
         "preset qca6178 mpdu_spacing_ns 500": {"mpdu_spacing_ns 500"},

@@ -185,6 +185,19 @@ class Radio(DataRate):
             "coalesce", None, "rx_delivery coalesced: maximum time from the first MPDU to delivery"
         )
     )
+    coalesce_idle_s: Annotated[
+        float | None, duration(0, 0.1, PRESET), RadioKey("coalesce_idle_us", 1e6)
+    ] = parameter(
+        "coalesce_idle",
+        None,
+        "rx_delivery coalesced: maximum time from the last MPDU to delivery; 0: only coalesce "
+        "limits the time",
+    )
+    coalesce_tx: Annotated[_Switch, RadioKey("coalesce_tx")] = parameter(
+        "coalesce_tx",
+        PRESET,
+        "rx_delivery coalesced: also deliver when the stack learns that a packet was sent",
+    )
     capture_effect: Annotated[_Switch, OnlyWith("error_model", "snr"), RadioKey("capture")] = (
         parameter(
             "capture_effect",

@@ -91,6 +91,10 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_RX_DELIVERY: when received MPDUs are delivered to mac80211
  * @AIRSIM_ATTR_COALESCE_MPDUS: coalesced delivery: maximum MPDUs
  * @AIRSIM_ATTR_COALESCE_US: coalesced delivery: maximum delay of the first MPDU
+ * @AIRSIM_ATTR_COALESCE_IDLE_US: coalesced delivery: maximum delay of the last
+ *	MPDU; 0: only the first counts
+ * @AIRSIM_ATTR_COALESCE_TX: coalesced delivery: also when an MPDU that the radio
+ *	sent is reported to mac80211
  * @AIRSIM_ATTR_ACK_HOLD: TCP ACKs of a connection that the newest may replace;
  *	0 and 1: none
  * @AIRSIM_ATTR_ACK_HOLD_US: maximum delay of the first held ACK
@@ -175,6 +179,8 @@ enum airsim_attr {
 	AIRSIM_ATTR_RX_DELIVERY,
 	AIRSIM_ATTR_COALESCE_MPDUS,
 	AIRSIM_ATTR_COALESCE_US,
+	AIRSIM_ATTR_COALESCE_IDLE_US,
+	AIRSIM_ATTR_COALESCE_TX,
 	AIRSIM_ATTR_ACK_HOLD,
 	AIRSIM_ATTR_ACK_HOLD_US,
 	AIRSIM_ATTR_ACK_HOLD_KBPS,
@@ -267,6 +273,8 @@ enum airsim_attr {
 	     "mpdu", "ppdu", "coalesced") \
 	INT(COALESCE_MPDUS, coalesce_mpdus, u32, 1, AIRSIM_MAX_MPDUS, 16) \
 	INT(COALESCE_US, coalesce_us, u32, 0, 100000, 100) \
+	INT(COALESCE_IDLE_US, coalesce_idle_us, u32, 0, 100000, 0) \
+	BOOL(COALESCE_TX, coalesce_tx, 0) \
 	INT(ACK_HOLD, ack_hold, u32, 0, 65535, 0) \
 	INT(ACK_HOLD_US, ack_hold_us, u32, 0, 100000, 5000) \
 	INT(ACK_HOLD_KBPS, ack_hold_kbps, u32, 0, 4294967295, 0) \

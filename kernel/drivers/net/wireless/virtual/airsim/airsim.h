@@ -510,6 +510,8 @@ struct airsim_mu_edca {
  * @napi: delivers received MPDUs
  * @arrived: MPDUs before their interrupt; protected by the medium's lock
  * @coalesce_timer: interrupt coalescing
+ * @coalesce_first_ns: when the first of @arrived arrived, with coalescing
+ * @coalesce_last_ns: when the last did
  * @received: MPDUs to be delivered
  * @completions: reports that are delayed by the setting completion_us
  * @completion_timer: their delivery
@@ -566,6 +568,8 @@ struct airsim_radio {
 	struct napi_struct napi;
 	struct sk_buff_head arrived;
 	struct hrtimer coalesce_timer;
+	u64 coalesce_first_ns;
+	u64 coalesce_last_ns;
 	struct sk_buff_head received;
 
 	struct list_head completions;
@@ -957,6 +961,7 @@ void airsim_receive(struct airsim_radio *radio, const struct sk_buff *sent,
 		    const struct airsim_ppdu *ppdu, unsigned int index);
 void airsim_receive_ended(struct airsim_radio *radio);
 void airsim_receive_interrupt(struct airsim_radio *radio);
+void airsim_receive_with_tx(struct airsim_radio *radio);
 enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer);
 int airsim_poll(struct napi_struct *napi, int budget);
 

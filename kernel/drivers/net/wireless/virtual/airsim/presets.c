@@ -37,15 +37,27 @@
  * ATH_AGGR_MIN_QDEPTH (2). ath9k_cmn_setup_ht_cap(), also used by ath9k_htc,
  * requires 8 us between the starts of MPDUs.
  */
-#define ATH9K_SETTINGS { \
+#define ATH9K_SETTINGS \
 	DEFAULTS, \
 	.ampdu_mpdus = 32, \
 	.ampdu_octets = 65535, \
 	.ampdu_duration_us = 4000, \
 	.bar = false, \
 	.retry_limit = 31, \
-	.formed_ppdus = 2, \
-}
+	.formed_ppdus = 2
+
+/*
+ * ath9k_hw_init_config(): AR9300 and later delay the interrupt for received
+ * frames until 500 us after the last (rimt_last), at most 2 ms after the first
+ * (rimt_first). The interrupt for sent frames is not delayed, and its handler
+ * takes what has been received, too: ar9003_hw_get_isr().
+ */
+#define ATH9K_INTERRUPTS \
+	.rx_delivery = AIRSIM_RX_DELIVERY_COALESCED, \
+	.coalesce_mpdus = AIRSIM_MAX_MPDUS, \
+	.coalesce_us = 2000, \
+	.coalesce_idle_us = 500, \
+	.coalesce_tx = true
 
 /* The first is the default. */
 static const struct airsim_preset airsim_presets[] = {
@@ -97,7 +109,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.txq_limit = TXQ_LIMIT,
 			.queueing = AIRSIM_QUEUE_TXQ,
 		},
-		.settings = ATH9K_SETTINGS,
+		.settings = { ATH9K_SETTINGS, ATH9K_INTERRUPTS },
 	},
 	{
 		/* [TSQ]: 2x2, PCIe; at most 200 Mbit/s of TCP. */
@@ -111,7 +123,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.txq_limit = TXQ_LIMIT,
 			.queueing = AIRSIM_QUEUE_TXQ,
 		},
-		.settings = ATH9K_SETTINGS,
+		.settings = { ATH9K_SETTINGS, ATH9K_INTERRUPTS },
 	},
 	{
 		/*
@@ -156,7 +168,7 @@ static const struct airsim_preset airsim_presets[] = {
 			.txq_limit = TXQ_LIMIT,
 			.queueing = AIRSIM_QUEUE_TXQ,
 		},
-		.settings = ATH9K_SETTINGS,
+		.settings = { ATH9K_SETTINGS },
 	},
 	{
 		/*

@@ -65,15 +65,38 @@ void airsim_receive_interrupt(struct airsim_radio *radio)
 	napi_schedule(&radio->napi);
 }
 
+/* As ath9k's hardware does with RIMT_FIRST and RIMT_LAST. */
+static u64 airsim_coalesce_due_ns(const struct airsim_radio *radio)
+{
+	const struct airsim_settings *settings = &radio->settings;
+	u64 due_ns = radio->coalesce_first_ns +
+		     (u64)settings->coalesce_us * NSEC_PER_USEC;
+
+	if (settings->coalesce_idle_us)
+		due_ns = min(due_ns, radio->coalesce_last_ns +
+				     (u64)settings->coalesce_idle_us *
+				     NSEC_PER_USEC);
+	return due_ns;
+}
+
+static void airsim_coalesce_start(struct airsim_radio *radio)
+{
+	hrtimer_start(&radio->coalesce_timer,
+		      ns_to_ktime(airsim_coalesce_due_ns(radio)),
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
 static void airsim_receive_coalesce(struct airsim_radio *radio)
 {
-	u64 wait_ns = (u64)radio->settings.coalesce_us * NSEC_PER_USEC;
+	u32 arrived = skb_queue_len(&radio->arrived);
 
-	if (skb_queue_len(&radio->arrived) >= radio->settings.coalesce_mpdus)
+	radio->coalesce_last_ns = ktime_get_ns();
+	if (arrived == 1)
+		radio->coalesce_first_ns = radio->coalesce_last_ns;
+	if (arrived >= radio->settings.coalesce_mpdus)
 		airsim_receive_interrupt(radio);
-	else if (skb_queue_len(&radio->arrived) == 1)
-		hrtimer_start(&radio->coalesce_timer, ns_to_ktime(wait_ns),
-			      HRTIMER_MODE_REL_SOFT);
+	else if (arrived == 1)
+		airsim_coalesce_start(radio);
 }
 
 /**
@@ -113,8 +136,23 @@ void airsim_receive_ended(struct airsim_radio *radio)
 }
 
 /**
- * airsim_coalesce_timer - the coalescing delay has expired
+ * airsim_receive_with_tx - coalescing may end with the report of a transmission
+ * @radio: the radio; the medium is not locked
+ */
+void airsim_receive_with_tx(struct airsim_radio *radio)
+{
+	if (!READ_ONCE(radio->settings.coalesce_tx))
+		return;
+	spin_lock_bh(&airsim_medium.lock);
+	airsim_receive_interrupt(radio);
+	spin_unlock_bh(&airsim_medium.lock);
+}
+
+/**
+ * airsim_coalesce_timer - a coalescing delay has expired
  * @timer: a radio's timer
+ *
+ * MPDUs that arrive later do not restart the timer; it restarts itself.
  */
 enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer)
 {
@@ -122,7 +160,11 @@ enum hrtimer_restart airsim_coalesce_timer(struct hrtimer *timer)
 		container_of(timer, struct airsim_radio, coalesce_timer);
 
 	spin_lock(&airsim_medium.lock);
-	airsim_receive_interrupt(radio);
+	if (skb_queue_empty(&radio->arrived) ||
+	    airsim_coalesce_due_ns(radio) <= ktime_get_ns())
+		airsim_receive_interrupt(radio);
+	else
+		airsim_coalesce_start(radio);
 	spin_unlock(&airsim_medium.lock);
 	return HRTIMER_NORESTART;
 }

@@ -84,6 +84,7 @@ static void airsim_report_deliver(struct airsim_report *report)
 	struct ieee80211_tx_status status = {};
 	struct sk_buff *skb;
 
+	airsim_receive_with_tx(report->radio);
 	status.sta = ieee80211_find_sta_by_ifaddr(hw, report->receiver,
 						  report->sender);
 	if (status.sta && report->airtime_us)
