@@ -268,6 +268,13 @@ def test_initial_windows_are_attributes_of_the_route() -> None:
     assert f"{route}wlan0 initrwnd 700" in section(plan, "station")
 
 
+def test_ssthresh_is_a_locked_attribute_of_the_route() -> None:
+    plan = planned(ssthresh=113)
+    assert "must ip route change 10.0.0.0/24 dev eth0 ssthresh lock 113" in section(plan, "server")
+    assert "set_sysctl tcp_no_ssthresh_metrics_save 0" in section(plan, "server")
+    assert "ssthresh" not in "".join(section(plan, "station")) + text(planned())
+
+
 def test_sizes_of_receive_buffers_are_one_sysctl() -> None:
     sysctl = "set_sysctl tcp_rmem"
     assert f'{sysctl} "4096 131072 6291456"' in section(planned(), "station")

@@ -76,6 +76,13 @@ class Sender(SenderSysctls):
         None,
         "initial congestion window in segments (initcwnd of ip route; Linux: 10)",
     )
+    ssthresh_segments: Annotated[int | None, count(2, 1000000, KERNEL)] = parameter(
+        "ssthresh",
+        None,
+        "slow-start threshold of new connections in segments (ssthresh of ip route and "
+        "net.ipv4.tcp_no_ssthresh_metrics_save 0); Linux: none, but before 5.6 that of earlier "
+        "connections to the same host",
+    )
     bbr_probe_up_gain: Annotated[
         int | None,
         count(1, 1023, KERNEL),

@@ -47,9 +47,10 @@ def gso_segments(parameters: Parameters, device: str) -> list[Step]:
 
 
 def initial_windows(parameters: Parameters, device: str, sends: bool) -> list[Step]:
-    """Set the initial receive window, and of a sender the initial congestion window."""
+    """Set the initial receive window, and the initial window and ssthresh of a sender."""
     windows = {
         "initcwnd": parameters.initcwnd_segments if sends else None,
+        "ssthresh lock": parameters.ssthresh_segments if sends else None,
         "initrwnd": parameters.initrwnd_segments,
     }
     given = [f"{name} {segments}" for name, segments in windows.items() if segments is not None]
@@ -91,6 +92,8 @@ def sending(parameters: Parameters) -> dict[str, str]:
     if parameters.pacing_factor != 1:
         for name, percent in _PACING_PERCENT.items():
             values[name] = str(round(percent * parameters.pacing_factor))
+    if parameters.ssthresh_segments is not None:
+        values["tcp_no_ssthresh_metrics_save"] = "0"
     if parameters.forget_cwnd_limited:
         values["tcp_forget_cwnd_limited"] = "1"
     return values

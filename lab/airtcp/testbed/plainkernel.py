@@ -32,7 +32,7 @@ def check(case: Case, version: str) -> None:
 def unavailable(parameters: Parameters, version: str) -> Iterator[Conflict]:
     """The parameters at fault."""
     names = [name for name, fact in facts(Parameters, Sysctl) if fact.name not in LINUX_SYSCTLS]
-    sender = ("pacing_factor", "forget_cwnd_limited", "hystart_linux54")
+    sender = ("pacing_factor", "ssthresh_segments", "forget_cwnd_limited", "hystart_linux54")
     for attribute in ("ack_policy", *names, *sender):
         default = Parameters.model_fields[attribute].default
         if getattr(parameters, attribute) != default:
