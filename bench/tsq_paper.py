@@ -46,6 +46,8 @@ HEADINGS = {
     "formed_ppdus": "formed_ppdus {}",
     "return_loss": "loss {:g}",
     "tsq_burst": "bursts {}",
+    "rx_delivery": "rx_delivery {}",
+    "ssthresh": "ssthresh {}",
     "hystart_linux54": "hystart_linux54 {}",
     "forget_cwnd_limited": "forget_cwnd_limited {}",
 }
@@ -107,16 +109,15 @@ TABLES = (
         (GOODPUT, MPDUS, PING, WINDOW),
         {"tsq": "1ms", "tsq_burst": "kernel"},
     ),
-    Table("tsq-base-rtt", "tsq-base-rtt", CONTROLS, ("delay",)),
     *(
         Table(
-            f"tsq-loss {tsq} {factor:g}p",
-            "tsq-loss",
+            f"tsq-interrupts {tsq}",
+            "tsq-interrupts",
             CONTROLS,
-            ("return_loss",),
-            where={"tsq": tsq, "pacing_factor": str(factor)},
+            ("rx_delivery", "ssthresh"),
+            where={"tsq": tsq},
         )
-        for tsq, factor in (("1ms", 1.0), ("1ms", 3.0), ("16ms", 1.0))
+        for tsq in ("1ms", "16ms")
     ),
     *(
         Table(

@@ -143,9 +143,8 @@ def test_upload_is_much_slower_than_download(case: RunCase) -> None:
 @pytest.mark.parametrize("name", ["cubic", "bbr_plain"])
 def test_larger_queue_gives_larger_aggregates_and_latency(case: RunCase, name: str) -> None:
     """For plain BBR because its bursts last as long; the paper's does not respond."""
-    small, large = (
-        case("tsq-size", f"congestion_control={name}", f"tsq={tsq}") for tsq in ("1ms", "8ms")
-    )
+    settings = (f"congestion_control={name}", "tsq_burst=kernel")
+    small, large = (case("tsq-size", *settings, f"tsq={tsq}") for tsq in ("1ms", "8ms"))
     assert large["ampdu_mpdus_mean"] > 2 * small["ampdu_mpdus_mean"]
     assert large["goodput_mbps"] > 1.3 * small["goodput_mbps"]
     assert large["tcp_rtt_ms_p50"] > 2 * small["tcp_rtt_ms_p50"]
@@ -164,6 +163,8 @@ def test_plain_bbr_responds_less_to_the_limit_with_short_bursts(case: RunCase) -
 
 TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
 OFFLOADS = ("gro=on", "gso=on", "tso=on", "gso_segments=kernel")
+# Without the jitter of ath9k's late interrupts.
+NO_JITTER = "rx_delivery=mpdu"
 
 
 def test_hystart_of_linux_5_4_ends_slow_start_earlier(
@@ -172,7 +173,7 @@ def test_hystart_of_linux_5_4_ends_slow_start_earlier(
     """In the mean of ten seeds: in most, both versions see the same round as the last one."""
 
     def first_ssthresh(linux54: str) -> float:
-        settings = (CUBIC, "tsq=driver", "delay=20ms", *OFFLOADS)
+        settings = (CUBIC, "tsq=driver", "delay=20ms", NO_JITTER, *OFFLOADS)
         texts = ("duration=2s", "baseline=0s", *settings, f"hystart_linux54={linux54}")
         [case] = load("tsq-kernel").cases([Setting.parse(text) for text in texts])
         values = []
@@ -190,7 +191,7 @@ def test_hystart_of_linux_5_4_ends_slow_start_earlier(
 
 def test_a_flow_that_forgets_its_limit_is_another_run(case: RunCase) -> None:
     """In the mean of ten seeds, its window is as large: docs/explanation/tsq-paper.md."""
-    path = (CUBIC, "tsq=2ms", "delay=10ms", *OFFLOADS)
+    path = (CUBIC, "tsq=2ms", "delay=10ms", NO_JITTER, *OFFLOADS)
     now, before = (case("tsq-kernel", *path, f"forget_cwnd_limited={on}") for on in ("off", "on"))
     assert before["cwnd_segments_mean"] != now["cwnd_segments_mean"]
 
@@ -224,7 +225,7 @@ def test_segments_merged_by_tcp_give_larger_aggregates(case: RunCase) -> None:
 
 def test_cubic_is_slower_than_new_reno_at_1_ms_because_of_hystart(case: RunCase) -> None:
     cubic, without, reno = (
-        case("tsq-size", "tsq=1ms", *settings)
+        case("tsq-size", "tsq=1ms", "ssthresh=kernel", *settings)
         for settings in (
             (CUBIC,),
             (CUBIC, "hystart=off"),
@@ -286,9 +287,9 @@ def test_late_completions_starve_an_upload_but_not_a_download(case: RunCase) -> 
 
 
 def test_losses_keep_windows_as_small_as_small_queues_permit(case: RunCase) -> None:
-    control = "congestion_control=reno"
+    settings = ("congestion_control=reno", "tsq=1ms", "ssthresh=kernel", NO_JITTER)
     without, lossy, paced = (
-        case("tsq-loss", control, "tsq=1ms", f"return_loss={loss}", f"pacing_factor={factor}")
+        case("tsq-size", *settings, f"return_loss={loss}", f"pacing_factor={factor}")
         for loss, factor in ((0, 1), (0.001, 1), (0.001, 3))
     )
     assert lossy["cwnd_segments_mean"] < 0.1 * without["cwnd_segments_mean"]
@@ -325,3 +326,14 @@ def test_paper_model_predicts_throughput_within_5_percent(case: RunCase) -> None
         assert metrics["ampdu_mpdus_mean"] == pytest.approx(min(backlog, 42), rel=0.05)
         errors.append(abs(model_mbps / metrics["goodput_mbps"] - 1))
     assert sum(errors) / len(errors) < 0.05
+
+
+def test_slow_start_ends_at_ssthresh(case: RunCase) -> None:
+    """Small queues limit the flow, so its window grows little after slow start."""
+    settings = ("congestion_control=reno", "tsq=1ms")
+    window, lower = (
+        case("tsq-size", *settings, f"ssthresh={ssthresh}")["cwnd_segments_mean"]
+        for ssthresh in ("kernel", "60")
+    )
+    print(f"{window:.0f} segments, with ssthresh 60 {lower:.0f}")
+    assert 60 <= lower < 90 < window / 2
