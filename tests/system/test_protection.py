@@ -130,6 +130,13 @@ def cycle_us(protection_us: float, *, sifs_us: float = SIFS_US) -> float:
     return 2 * sifs_us + (AIFSN + CW_MIN / 2) * SLOT_US + protection_us
 
 
+def test_transmissions_near_legacy_stations_are_protected(measured: Measured) -> None:
+    alone, _ = measured([Cell("ap", ["sta"], HT)], [("ap", "sta")], 1)
+    mixed, _ = measured([Cell("ap", ["sta", "old"], HT, {"old": OLD})], [("ap", "sta")], 1)
+    assert alone.nodes["ap"]["rts_sent"] == 0
+    assert mixed.nodes["ap"]["rts_sent"] >= mixed.nodes["ap"]["ppdus"] - 20 > 100
+
+
 @pytest.mark.parametrize("mpdus", [1, 64])
 def test_protection_costs_what_its_frames_last(measured: Measured, mpdus: int) -> None:
     """Control frames at 24 Mbit/s: RTS 28 us, CTS 28 us."""

@@ -41,6 +41,7 @@ def ht(rate: Rate) -> Parameters:
 HT_RATE = Rate(Format.HT, 5, 2, 40, 400)
 HT = ht(HT_RATE)
 DOWN = [Cell("ap", ["sta"], HT)]
+DUMP = "node sta tcpdump -ni wlan0 -c 2000 --time-stamp-precision=nano -tt udp >arrivals 2>log\n"
 
 Run = Callable[..., Path]
 
@@ -95,10 +96,7 @@ def test_fifo_delays_ping_and_fq_codel_does_not(guest_run: Run) -> None:
 def test_rx_delivery_sets_how_many_packets_are_delivered_together(
     guest_run: Run, keys: str, low: float, high: float
 ) -> None:
-    script = flow(DOWN, "ap", "sta", 3) + (
-        "sleep 1\nnode sta tcpdump -ni wlan0 -c 2000 --time-stamp-precision=nano -tt udp "
-        ">arrivals 2>/dev/null\n"
-    )
+    script = f"{flow(DOWN, 'ap', 'sta', 3)}sleep 1\n{DUMP}"
     lines = (guest_run(script, keys=keys) / "arrivals").read_text().splitlines()
     stamps = [line.split()[0] for line in lines]
     together = len(stamps) / len(set(stamps))
@@ -123,6 +121,20 @@ def test_what_has_arrived_may_be_delivered_with_a_transmission(guest_run: Run) -
     without, with_tx = waiting("off"), waiting("on")
     print(f"{without} MPDUs wait, {with_tx} if transmissions deliver them")
     assert without > 300 and with_tx < 200
+
+
+def test_transmissions_deliver_only_what_is_coalesced(guest_run: Run) -> None:
+    """The station's transmissions are reported 0.4 ms late, within the next PPDU."""
+    pings = "node sta ping -q -i 0.003 -c 1000 10.0.0.1 >/dev/null &\nsleep 1\n"
+
+    def arrivals(switch: str) -> str:
+        keys = f"rx_delivery ppdu completion_us 400 coalesce_tx {switch}"
+        script = flow(DOWN, "ap", "sta", 3) + pings + DUMP
+        return (guest_run(script, keys=keys, name=switch) / "arrivals").read_text()
+
+    without = arrivals("off")
+    assert len(without.splitlines()) == 2000
+    assert arrivals("on") == without
 
 
 def test_a_change_of_rx_delivery_delivers_what_has_arrived(guest_run: Run) -> None:
@@ -358,15 +370,6 @@ def test_rate_follows_a_station_that_walks_away_and_back(guest_run: Run) -> None
     near, far, back = rates[1], rates[9], rates[19]
     assert near > 100 > 1.5 * far
     assert back > 0.8 * near
-
-
-def test_transmissions_near_legacy_stations_are_protected(guest_run: Run) -> None:
-    old = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})
-    alone = counted(guest_run(saturated(1), name="alone"))
-    mixed_cells = [Cell("ap", ["sta", "old"], HT, {"old": old})]
-    mixed = counted(guest_run(saturated(1, cells=mixed_cells), mixed_cells, name="mixed"))
-    assert alone.nodes["ap"]["rts_sent"] == 0
-    assert mixed.nodes["ap"]["rts_sent"] >= mixed.nodes["ap"]["ppdus"] - 20 > 100
 
 
 @pytest.mark.parametrize(

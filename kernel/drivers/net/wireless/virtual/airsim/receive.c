@@ -144,7 +144,8 @@ void airsim_receive_with_tx(struct airsim_radio *radio)
 	if (!READ_ONCE(radio->settings.coalesce_tx))
 		return;
 	spin_lock_bh(&airsim_medium.lock);
-	airsim_receive_interrupt(radio);
+	if (radio->settings.rx_delivery == AIRSIM_RX_DELIVERY_COALESCED)
+		airsim_receive_interrupt(radio);
 	spin_unlock_bh(&airsim_medium.lock);
 }
 
