@@ -278,9 +278,10 @@ static inline bool tcp_auto_rare_bursts(const struct tcp_auto *state,
 					const struct tcp_auto_params *params,
 					u32 interval_us)
 {
-	return interval_us > state->latest_us ||
-	       interval_us > TCP_AUTO_BURST_INTERVALS *
-			     (u32)READ_ONCE(params->max_interval_us);
+	return state->is_bursty &&
+	       (interval_us > state->latest_us ||
+		interval_us > TCP_AUTO_BURST_INTERVALS *
+			      (u32)READ_ONCE(params->max_interval_us));
 }
 
 /* Is there nothing to gain, or does the sender need as many ACKs as TCP sends
@@ -298,8 +299,7 @@ static inline bool tcp_auto_like_default(const struct tcp_auto *state,
 	return rtt_us < TCP_AUTO_MIN_RTT_US || tcp_auto_may_grow(state) ||
 	       tcp_auto_queue_us(rtt_us, state->min_rtt_us) <=
 	       tcp_auto_empty_us(params, rtt_us) ||
-	       (state->is_bursty &&
-		tcp_auto_rare_bursts(state, params, interval_us)) ||
+	       tcp_auto_rare_bursts(state, params, interval_us) ||
 	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;
 }
