@@ -282,6 +282,13 @@ def test_sizes_of_receive_buffers_are_one_sysctl() -> None:
     assert f'{sysctl} "4096 2097152 4194304"' in section(plan, "station")
 
 
+def test_buffers_of_linux_5_4_are_set_at_every_host() -> None:
+    plan = planned(memory_linux54="on")
+    for host in ("server", "station"):
+        assert "set_sysctl tcp_memory_linux54 1" in section(plan, host)
+    assert "memory" not in text(planned())
+
+
 def test_a_slow_reader_writes_to_a_fifo_that_is_read_at_its_rate() -> None:
     assert "drain" not in text(planned())
     lines = commands(planned(stations=2, direction="upload", read_rate="20Mbit"))

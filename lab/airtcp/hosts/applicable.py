@@ -47,6 +47,7 @@ _TCP_BULK = {
 _IMPOSSIBLE = _of_modules("path", "cable", "ack_filter") | {
     "forget_cwnd_limited",
     "hystart_linux54",
+    "memory_linux54",
     "ssthresh_segments",
 }
 

@@ -44,6 +44,13 @@ class Host(Section):
     tcp_wmem_max_bytes: Annotated[
         int, size(4096, _MOST_BYTES), Sysctl("tcp_wmem", before=_WMEM_MIN_DEFAULT)
     ] = parameter("tcp_wmem_max", 4 << 20, "maximum send buffer (net.ipv4.tcp_wmem)")
+    memory_linux54: OnOff = parameter(
+        "memory_linux54",
+        False,
+        "receive windows of half of the buffer, as before Linux 6.6, and more memory per segment, "
+        "of which small queues therefore allow fewer, as before 6.3 (net.ipv4.tcp_memory_linux54, "
+        "only in the laboratory)",
+    )
     gro: OnOff = parameter("gro", True, "generic receive offload on every interface")
     gso: OnOff = parameter("gso", True, "generic segmentation offload on every interface")
     gso_segments: Annotated[int | None, count(1, 65535, KERNEL)] = parameter(

@@ -66,6 +66,8 @@ def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:
         values |= ack_policy(parameters)
     if sends:
         values |= sending(parameters)
+    if parameters.memory_linux54:
+        values["tcp_memory_linux54"] = "1"
     cubic: list[Step] = [] if parameters.hystart else [Put("0", f"{_CUBIC}/hystart")]
     if parameters.hystart_linux54:
         cubic.append(Put("1", f"{_CUBIC}/hystart_linux54"))
