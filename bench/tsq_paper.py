@@ -48,6 +48,7 @@ HEADINGS = {
     "tsq_burst": "bursts {}",
     "rx_delivery": "rx_delivery {}",
     "ssthresh": "ssthresh {}",
+    "memory_linux54": "memory_linux54 {}",
     "hystart_linux54": "hystart_linux54 {}",
     "forget_cwnd_limited": "forget_cwnd_limited {}",
 }
@@ -88,7 +89,7 @@ TABLES = (
             {"preset": preset},
         )
         for preset, rows in (
-            ("ar5bhb116", CONTROLS),
+            ("ar5bhb116", ("ssthresh", *CONTROLS)),
             ("ar9271", ("direction", "completion")),
             ("qca6178", ("return_loss", *CONTROLS)),
         )
@@ -105,16 +106,16 @@ TABLES = (
         "tsq-kernel windows",
         "tsq-kernel",
         CONTROLS,
-        ("hystart_linux54", "forget_cwnd_limited"),
+        ("memory_linux54", "hystart_linux54", "forget_cwnd_limited"),
         (GOODPUT, MPDUS, PING, WINDOW),
-        {"tsq": "1ms", "tsq_burst": "kernel"},
+        {"tsq": "1ms", "tsq_burst": "1ms", "formed_ppdus": "preset"},
     ),
     *(
         Table(
             f"tsq-interrupts {tsq}",
             "tsq-interrupts",
             CONTROLS,
-            ("rx_delivery", "ssthresh"),
+            ("rx_delivery", "memory_linux54", "ssthresh"),
             where={"tsq": tsq},
         )
         for tsq in ("1ms", "16ms")

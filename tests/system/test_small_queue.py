@@ -157,7 +157,7 @@ def test_plain_bbr_responds_less_to_the_limit_with_short_bursts(case: RunCase) -
         for burst in ("1ms", "kernel")
     )
     assert short["cwnd_segments_mean"] < 0.5 * as_long["cwnd_segments_mean"]
-    assert short["ampdu_mpdus_mean"] < 0.5 * as_long["ampdu_mpdus_mean"]
+    assert short["ampdu_mpdus_mean"] < 0.6 * as_long["ampdu_mpdus_mean"]
     assert short["ping_rtt_ms_p50"] < 0.7 * as_long["ping_rtt_ms_p50"]
 
 
