@@ -26,6 +26,7 @@ WMEM_ALLOC = 2
 UNITS = ("inherit", "driver", "off", "us", "bytes", "packets", "paced")
 
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_small_queue")
+MEMORY = Path("/proc/sys/net/ipv4/tcp_memory_linux54")
 BURST = Path("/proc/sys/net/ipv4/tcp_small_queue_burst_us")
 WINDOW_SEGMENTS = 40
 CHOICES = ("driver", "off", "1 us", "1000 us", "1000000 us", "1 bytes", "65536 bytes", "1 packets")
@@ -205,6 +206,29 @@ def with_rate(unit: str, limit: int, bytes_per_s: int) -> dict[str, int]:
     return queue(prepare)
 
 
+def read_all(sock: socket.socket, size: int) -> None:
+    while size:
+        size -= len(sock.recv(size))
+
+
+def buffers(linux54: str) -> dict[str, Any]:
+    """What queue() returns with 30 packets, and the window that the receiver offers after 30 KB."""
+    for namespace in ("there", "here"):
+        enter(namespace)
+        MEMORY.write_text(linux54)
+    with connection() as (sender, receiver):
+        for _ in range(10):
+            sender.send(bytes(3000))
+            read_all(receiver, 3000)
+        time.sleep(0.1)
+        [window] = re.findall(r"snd_wnd:(\d+)", run(f"ss -tinH sport = :{sender.getsockname()[1]}"))
+    queued = with_sysctl("30 packets")
+    for namespace in ("there", "here"):
+        enter(namespace)
+        MEMORY.write_text("0")
+    return {**queued, "window": int(window)}
+
+
 def under_load() -> dict[str, Any]:
     """The bytes that arrive in each 100 ms while the limit changes every 20 ms."""
     run("tc qdisc add dev eth0 root handle 1: tbf rate 50mbit burst 4kb limit 1000000b")
@@ -255,6 +279,7 @@ def main() -> None:
         "us": {str(us): with_rate("us", us, 4_000_000) for us in (1, 2500, 10000)},
         "driver": with_rate("driver", 0, 4_000_000),
         "off": with_sysctl("off"),
+        "buffers": {text: buffers(text) for text in ("0", "1")},
         "under load": under_load(),
     }
     os.write(1, json.dumps(results).encode())

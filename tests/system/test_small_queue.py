@@ -97,6 +97,16 @@ def test_driver_is_1_ms_on_a_wire(output: dict[str, Any]) -> None:
     assert output["driver"]["packets"] == 2
 
 
+def test_buffers_of_linux_5_4_take_up_more_memory_and_keep_the_window(
+    output: dict[str, Any],
+) -> None:
+    now, linux54 = output["buffers"]["0"], output["buffers"]["1"]
+    # Data, sk_buff, skb_shared_info and a head of 320 bytes, or one of 1 KiB with the latter.
+    assert now["memory"] == now["packets"] * (1448 + 256 + 320 + 320)
+    assert linux54["memory"] == linux54["packets"] * (1448 + 256 + 1024)
+    assert linux54["window"] <= 65536 < now["window"]
+
+
 def test_off_leaves_only_the_window_as_limit(output: dict[str, Any]) -> None:
     # 40 segments, and those that the ACK of the first, which was not queued, allows.
     assert 40 <= output["off"]["packets"] <= 42
