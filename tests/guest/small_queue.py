@@ -206,26 +206,23 @@ def with_rate(unit: str, limit: int, bytes_per_s: int) -> dict[str, int]:
     return queue(prepare)
 
 
-def read_all(sock: socket.socket, size: int) -> None:
-    while size:
-        size -= len(sock.recv(size))
+def set_memory(linux54: str) -> None:
+    for namespace in ("there", "here"):
+        enter(namespace)
+        MEMORY.write_text(linux54)
 
 
 def buffers(linux54: str) -> dict[str, Any]:
     """What queue() returns with 30 packets, and the window that the receiver offers after 30 KB."""
-    for namespace in ("there", "here"):
-        enter(namespace)
-        MEMORY.write_text(linux54)
+    set_memory(linux54)
     with connection() as (sender, receiver):
         for _ in range(10):
             sender.send(bytes(3000))
-            read_all(receiver, 3000)
+            receiver.recv(3000, socket.MSG_WAITALL)
         time.sleep(0.1)
         [window] = re.findall(r"snd_wnd:(\d+)", run(f"ss -tinH sport = :{sender.getsockname()[1]}"))
     queued = with_sysctl("30 packets")
-    for namespace in ("there", "here"):
-        enter(namespace)
-        MEMORY.write_text("0")
+    set_memory("0")
     return {**queued, "window": int(window)}
 
 

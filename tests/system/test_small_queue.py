@@ -162,12 +162,12 @@ def test_larger_queue_gives_larger_aggregates_and_latency(case: RunCase, name: s
 
 
 def test_plain_bbr_responds_less_to_the_limit_with_short_bursts(case: RunCase) -> None:
+    settings = ("congestion_control=bbr_plain", "tsq=16ms", "memory_linux54=off")
     short, as_long = (
-        case("tsq-kernel", "congestion_control=bbr_plain", "tsq=16ms", f"tsq_burst={burst}")
-        for burst in ("1ms", "kernel")
+        case("tsq-kernel", *settings, f"tsq_burst={burst}") for burst in ("1ms", "kernel")
     )
     assert short["cwnd_segments_mean"] < 0.5 * as_long["cwnd_segments_mean"]
-    assert short["ampdu_mpdus_mean"] < 0.6 * as_long["ampdu_mpdus_mean"]
+    assert short["ampdu_mpdus_mean"] < 0.5 * as_long["ampdu_mpdus_mean"]
     assert short["ping_rtt_ms_p50"] < 0.7 * as_long["ping_rtt_ms_p50"]
 
 

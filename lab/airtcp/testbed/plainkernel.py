@@ -32,8 +32,11 @@ def check(case: Case, version: str) -> None:
 def unavailable(parameters: Parameters, version: str) -> Iterator[Conflict]:
     """The parameters at fault."""
     names = [name for name, fact in facts(Parameters, Sysctl) if fact.name not in LINUX_SYSCTLS]
-    sender = ("pacing_factor", "ssthresh_segments", "forget_cwnd_limited", "hystart_linux54")
-    for attribute in ("ack_policy", *names, *sender, "memory_linux54"):
+    patched = (
+        *("pacing_factor", "ssthresh_segments"),
+        *("forget_cwnd_limited", "hystart_linux54", "memory_linux54"),
+    )
+    for attribute in ("ack_policy", *names, *patched):
         default = Parameters.model_fields[attribute].default
         if getattr(parameters, attribute) != default:
             allowed = Parameters.model_construct().text(attribute)
