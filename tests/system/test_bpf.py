@@ -82,6 +82,11 @@ def test_waiting_ack_leaves_when_the_policy_changes(
     # It was a pure ACK.
     assert not changed["data"]
     assert changed["deepest"] == 1
+    # Another segment, which the new policy would let wait, does not defer it.
+    more = output["waiting ack"]["more data"]
+    assert more["waits"] == 1
+    assert more["changes"] > 0
+    assert more["ms"] <= NEXT_JIFFY_MS
 
 
 def test_program_removes_the_policy_while_tcp_sends_a_delayed_ack(output: dict[str, Any]) -> None:

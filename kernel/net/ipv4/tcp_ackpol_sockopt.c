@@ -26,7 +26,8 @@ static bool tcp_ackpol_allowed(const struct net *net, const char *name)
 }
 
 /* Send the ACK that was delayed by the socket's former policy. A BPF program
- * may run while an ACK is being sent, so it must not send one itself.
+ * may run while an ACK is being sent, so it must not send one itself: the ACK
+ * leaves with the next arrival or in the next jiffy.
  */
 static void tcp_ackpol_send_pending(struct sock *sk)
 {
@@ -36,6 +37,7 @@ static void tcp_ackpol_send_pending(struct sock *sk)
 		return;
 
 	if (has_current_bpf_ctx()) {
+		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_NOW;
 		inet_csk_reset_xmit_timer(sk, ICSK_TIME_DACK, 1, TCP_RTO_MAX);
 	} else {
 		tcp_mstamp_refresh(tcp_sk(sk));
