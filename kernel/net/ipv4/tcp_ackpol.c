@@ -114,6 +114,10 @@ static void tcp_ackpol_check_bound(struct sock *sk)
 	    !inet_csk_ack_scheduled(sk))
 		return;
 
+	/* If there was no memory for the ACK, it waits for longer */
+	if (icsk->icsk_ack.retry)
+		return;
+
 	latest = tcp_ackpol_ktime(tcp_ackpol_latest_us(sk));
 	if (hrtimer_is_queued(timer)) {
 		if (!ktime_after(hrtimer_get_expires(timer), latest))
