@@ -22,9 +22,6 @@
 
 #include "tcp_ackpol_core.h"
 
-/* Used in bpf_struct_ops.c */
-static struct bpf_struct_ops bpf_tcp_ackpol_ops;
-
 BTF_ID_LIST_SINGLE(bpf_tcp_ackpol_ops_id, struct, tcp_ackpol_ops)
 
 static int bpf_tcp_ackpol_init(struct btf *btf)
