@@ -217,13 +217,22 @@ static void test_unsupp(void)
 	bpf_ackpol_unsupp__destroy(skel);
 }
 
-/* Programs that the verifier must reject */
-#define TEST_REJECTED(name) do {					\
+/* Programs that the verifier must reject, and what it says */
+#define TEST_REJECTED(name, message) do {				\
 	struct bpf_ackpol_##name *skel;					\
+	char log[4096] = "";						\
 									\
-	skel = bpf_ackpol_##name##__open_and_load();			\
-	if (!ASSERT_ERR_PTR(skel, #name))				\
-		bpf_ackpol_##name##__destroy(skel);			\
+	LIBBPF_OPTS(bpf_object_open_opts, opts,				\
+		    .kernel_log_buf = log,				\
+		    .kernel_log_size = sizeof(log),			\
+		    .kernel_log_level = 1);				\
+	skel = bpf_ackpol_##name##__open_opts(&opts);			\
+	if (!ASSERT_OK_PTR(skel, "open"))				\
+		break;							\
+									\
+	ASSERT_ERR(bpf_ackpol_##name##__load(skel), "load");		\
+	ASSERT_HAS_SUBSTR(log, message, "log");				\
+	bpf_ackpol_##name##__destroy(skel);				\
 } while (0)
 
 void test_bpf_ackpol(void)
@@ -241,17 +250,19 @@ void test_bpf_ackpol(void)
 	if (test__start_subtest("unsupp"))
 		test_unsupp();
 	if (test__start_subtest("write"))
-		TEST_REJECTED(write);
+		TEST_REJECTED(write, "only read is supported");
 	if (test__start_subtest("write_priv"))
-		TEST_REJECTED(write_priv);
+		TEST_REJECTED(write_priv, "invalid access to memory");
 	if (test__start_subtest("setsockopt"))
-		TEST_REJECTED(setsockopt);
+		TEST_REJECTED(setsockopt, "cannot use helper bpf_setsockopt");
 	if (test__start_subtest("ca"))
-		TEST_REJECTED(ca);
+		TEST_REJECTED(ca,
+			      "calling kernel function bpf_tcp_ackpol_priv is not allowed");
 	if (test__start_subtest("cwnd"))
-		TEST_REJECTED(cwnd);
+		TEST_REJECTED(cwnd,
+			      "calling kernel function tcp_slow_start is not allowed");
 	if (test__start_subtest("sleepable"))
-		TEST_REJECTED(sleepable);
+		TEST_REJECTED(sleepable, "unsupported member ack_delay_us");
 	if (test__start_subtest("tail_call"))
-		TEST_REJECTED(tail_call);
+		TEST_REJECTED(tail_call, "cannot use helper bpf_tail_call");
 }
