@@ -171,6 +171,19 @@ def test_a_station_sends_what_it_holds_before_it_scans(
     assert scanning.nodes["sta"]["dropped_retries"] == 0
 
 
+def test_a_station_keeps_what_it_cannot_send_before_it_scans(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """1000 packets at 6 Mbit/s take two seconds, and mac80211 waits for less than half of one."""
+    slow = Parameters().replace({"standard": "802.11a", "legacy_rate": "6Mbit"})
+    keys = "queueing fifo fifo_mpdus 1000"
+    before, scanning, after = upload(
+        lab_kernel, tools, tmp_path / "run", slow, keys, "freq 5240 5260"
+    )
+    assert scanning.nodes["sta"]["dropped_retries"] == 0
+    assert mbps(after, "ap") == pytest.approx(mbps(before, "ap"), rel=0.02)
+
+
 def test_late_completions_wake_a_queue(booted: Boot) -> None:
     """AQL stops a queue whose packets are not reported for 20 ms, for longer than the air needs."""
     load = flow(CELLS, "sta", "ap", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"

@@ -643,17 +643,26 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 	return built;
 }
 
+/* While mac80211 scans, nobody on the channel would answer to data. */
+static bool airsim_off_channel(const struct airsim_radio *radio)
+{
+	return radio->hw->conf.flags & IEEE80211_CONF_OFFCHANNEL;
+}
+
 /**
  * airsim_first_pending - first queue with MPDUs that the driver holds
  * @radio: the radio; the medium is locked
  * @ac: access category
  *
- * Return: the queue of a station that is awake, or NULL.
+ * Return: the queue of a station that is awake, or NULL; also NULL while the
+ * radio is on another channel to scan.
  */
 struct airsim_txq *airsim_first_pending(struct airsim_radio *radio, u8 ac)
 {
 	struct airsim_txq *atxq;
 
+	if (airsim_off_channel(radio))
+		return NULL;
 	list_for_each_entry(atxq, &radio->retry_txqs[ac], retry_list)
 		if (!airsim_txq_asleep(atxq->txq))
 			return atxq;
@@ -673,7 +682,7 @@ bool airsim_has_frame(struct airsim_radio *radio, u8 ac)
 
 	if (!skb_queue_empty(&radio->frames[ac]))
 		return true;
-	if (ac == AIRSIM_BEACON)
+	if (ac == AIRSIM_BEACON || airsim_off_channel(radio))
 		return false;
 	if (airsim_first_pending(radio, ac))
 		return true;
@@ -709,6 +718,8 @@ static bool airsim_build_from_pending(struct airsim_radio *radio, u8 ac,
 
 static bool airsim_build_data(struct airsim_radio *radio, u8 ac, u64 limit_ns)
 {
+	if (airsim_off_channel(radio))
+		return false;
 	if (airsim_prefetches(radio)) {
 		airsim_prefetch(radio, ac);
 		/* In a new round: see airsim_first_txq(). */

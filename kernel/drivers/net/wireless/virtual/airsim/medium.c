@@ -105,7 +105,7 @@ void airsim_medium_request(struct airsim_radio *radio, u8 ac)
 	if (ac != AIRSIM_BEACON)
 		airsim_prefetch(radio, ac);
 	/* airsim_medium_tune() contends for radios that are not tuned now. */
-	if (airsim_tuned(radio) && !radio->edca[ac].pending) {
+	if (!radio->edca[ac].pending) {
 		airsim_request_access(radio, ac, ktime_get_ns());
 		airsim_events_arm();
 	}
@@ -214,6 +214,8 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	u16 width_mhz = cfg80211_chandef_get_width(channel);
 	u16 low_mhz = channel->center_freq1 - width_mhz / 2;
 	u16 frequency_mhz = channel->chan->center_freq;
+	u64 now_ns;
+	int i;
 
 	if (airsim_tuned(radio) && radio->frequency_mhz == frequency_mhz &&
 	    radio->low_mhz == low_mhz &&
@@ -221,15 +223,21 @@ void airsim_medium_tune(struct airsim_radio *radio,
 		return;
 	airsim_medium_leave(radio);
 	spin_lock_bh(&airsim_medium.lock);
+	now_ns = ktime_get_ns();
 	radio->frequency_mhz = frequency_mhz;
 	radio->low_mhz = low_mhz;
 	radio->high_mhz = low_mhz + width_mhz;
 	radio->phy = airsim_phy_of(radio, channel->chan->band);
-	radio->reception.idle_from_ns = ktime_get_ns();
+	radio->reception.idle_from_ns = now_ns;
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;
-	airsim_mu_edca_expired(radio, radio->reception.idle_from_ns);
-	airsim_contend(radio, radio->reception.idle_from_ns);
+	airsim_mu_edca_expired(radio, now_ns);
+	/* What it held while it scanned */
+	for (i = 0; i < IEEE80211_NUM_ACS; i++)
+		if (airsim_first_pending(radio, i))
+			airsim_edca_request(&radio->edca[i], now_ns, false,
+					    &airsim_medium.backoff_rnd);
+	airsim_contend(radio, now_ns);
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);
 }

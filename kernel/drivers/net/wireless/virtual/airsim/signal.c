@@ -56,10 +56,10 @@ void airsim_contend(struct airsim_radio *radio, u64 now_ns)
 {
 	u64 first_ns;
 
-	if (radio->committed)
+	if (radio->committed || !airsim_tuned(radio))
 		return;
 	first_ns = airsim_first_access_ns(radio);
-	if (!airsim_tuned(radio) || airsim_busy(radio) || first_ns == U64_MAX ||
+	if (airsim_busy(radio) || first_ns == U64_MAX ||
 	    radio->exchange.stage != AIRSIM_STAGE_NONE)
 		airsim_cancel(radio, AIRSIM_EVENT_ACCESS);
 	else
