@@ -548,7 +548,7 @@ static int airsim_nl_dump_radios(struct sk_buff *skb,
 		err = airsim_nl_put_radio(skb, genl_info_dump(cb), NLM_F_MULTI,
 					  &radio);
 		if (err)
-			return err;
+			return skb->len ?: err;
 	}
 	return 0;
 }
@@ -595,7 +595,7 @@ static int airsim_nl_dump_presets(struct sk_buff *skb,
 		err = airsim_nl_put_preset(skb, genl_info_dump(cb), NLM_F_MULTI,
 					   preset);
 		if (err)
-			return err;
+			return skb->len ?: err;
 		at->next++;
 	}
 	return 0;
@@ -699,7 +699,7 @@ static int airsim_nl_dump_links(struct sk_buff *skb,
 		err = airsim_nl_put_link(skb, genl_info_dump(cb), NLM_F_MULTI,
 					 from, to, &link);
 		if (err)
-			return err;
+			return skb->len ?: err;
 	}
 	return 0;
 }
