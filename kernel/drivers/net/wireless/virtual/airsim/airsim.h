@@ -923,7 +923,6 @@ bool airsim_scheduled(const struct airsim_radio *radio,
 void airsim_events_arm(void);
 
 /* rates.c */
-u8 airsim_legacy_index(enum nl80211_band band, u16 kbps);
 bool airsim_non_erp_nearby(const struct airsim_radio *radio);
 enum airsim_frame airsim_rate_read(struct airsim_radio *radio,
 				   struct sk_buff *skb,

@@ -14,8 +14,6 @@
 #define AIRSIM_DELIMITER_OCTETS	4
 /* aPSDUMaxLength of EHT */
 #define AIRSIM_EHT_PSDU_OCTETS	15523200
-/* aPPDUMaxTime */
-#define AIRSIM_MAX_PPDU_NS	(AIRSIM_MAX_PPDU_US * 1000)
 
 /* Legacy rates, CCK first; basic rate sets are bitmaps of their indices. */
 #define AIRSIM_LEGACY_RATES	12

@@ -15,7 +15,7 @@ static u8 airsim_first_rate(enum nl80211_band band)
  * @band: the band
  * @kbps: one of airsim_legacy_kbps
  */
-u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
+static u8 airsim_legacy_index(enum nl80211_band band, u16 kbps)
 {
 	u8 first = airsim_first_rate(band);
 	u8 i;

@@ -100,7 +100,8 @@ void airsim_uplink_trigger_ended(struct airsim_radio *radio, u64 now_ns)
 		if (!station)
 			continue;
 		reached |= test_bit(station->index, emission->reached);
-		station->status.silent++;
+		if (station->status.silent < U8_MAX)
+			station->status.silent++;
 		if (!airsim_tb_may_send(station, emission, octets, now_ns))
 			continue;
 		received = true;
