@@ -50,7 +50,8 @@ class AckPolicy(Section):
         parameter(
             "ack_limit",
             None,
-            "limit: segments received before it starts; 0 and 1: the number that eq. 2.5 gives",
+            "limit: segments received before it starts; 0 or 1: computed from the window by eq. "
+            "2.5 of Statkus (2017)",
         )
     )
     ack_limit_max: Annotated[int | None, count(1, 65535, KERNEL), Sysctl("tcp_ack_limit_max")] = (
@@ -84,8 +85,8 @@ class AckPolicy(Section):
     ] = parameter(
         "auto_max_interval",
         None,
-        "auto: upper bound of T, the age of the first unacknowledged segment at which an arrival "
-        "is acknowledged",
+        "auto: longest time from the first unacknowledged segment to the arrival that triggers "
+        "its ACK (T); with bursts three times as long",
     )
     divack: Annotated[int | None, count(0, 64, KERNEL), Sysctl("tcp_divack")] = parameter(
         "divack", None, "divack: partial ACKs sent before each full one"

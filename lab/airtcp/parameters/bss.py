@@ -67,7 +67,10 @@ class Bss(Capability):
     )
     # Without WMM, mac80211 associates without HT, and so at rates of 802.11a.
     wmm: Annotated[OnOff, OnlyWith("standard", "802.11a", "802.11g")] = parameter(
-        "wmm", True, "EDCA with four access categories; off: legacy DCF (802.11a and g only)"
+        "wmm",
+        True,
+        "EDCA with four access categories; off: a single one with the parameters of DCF (802.11a "
+        "and g only)",
     )
     ul_ofdma: Annotated[Literal["on", "off"], OnlyWith("standard", "802.11ax")] = parameter(
         "ul_ofdma",

@@ -100,7 +100,7 @@ class Errors(Section):
     ] = parameter(
         "response_error_rate",
         0.0,
-        "fixed, burst: loss probability of ACKs, BlockAcks, RTS and CTS",
+        "fixed, burst: loss probability of ACKs, BlockAcks, RTS, CTS and Trigger frames",
     )
     snr_db: Annotated[float | None, ratio(0, 100, "none"), _SNR] = parameter(
         "snr", None, "signal-to-noise ratio in the channel's width, access point to station"

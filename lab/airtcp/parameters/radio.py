@@ -156,7 +156,7 @@ class Radio(DataRate):
         parameter(
             "formed_singles",
             None,
-            "queue txq with formed_ppdus: the limit while each A-MPDU has a single MPDU",
+            "like formed_ppdus, but applies while every A-MPDU formed ahead has a single MPDU",
         )
     )
     completion_s: Annotated[

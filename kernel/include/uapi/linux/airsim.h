@@ -103,8 +103,8 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_GRO_FLUSH_US: maximum time that GRO holds a segment
  * @AIRSIM_ATTR_ERRORS: error model of the receiver
  * @AIRSIM_ATTR_MPDU_ERROR_PPM: fixed errors: data MPDUs lost
- * @AIRSIM_ATTR_RESPONSE_ERROR_PPM: fixed and burst errors: ACK, BlockAck, RTS
- *	and CTS frames lost
+ * @AIRSIM_ATTR_RESPONSE_ERROR_PPM: fixed and burst errors: ACK, BlockAck, RTS,
+ *	CTS and Trigger frames lost
  * @AIRSIM_ATTR_BURST_ENTER_PPM: burst errors: transitions to the bad state, per
  *	frame
  * @AIRSIM_ATTR_BURST_LEAVE_PPM: burst errors: transitions to the good state,
@@ -352,7 +352,8 @@ enum airsim_attr {
  *	went down
  * @AIRSIM_COUNTER_RX_WAITING: MPDUs received and not yet delivered
  * @AIRSIM_COUNTER_PPDUS: PPDUs sent
- * @AIRSIM_COUNTER_COLLIDED: PPDUs and RTS that collided at their receiver
+ * @AIRSIM_COUNTER_COLLIDED: PPDUs, RTS and Trigger frames that collided at
+ *	their receiver
  * @AIRSIM_COUNTER_INTERNAL_COLLISIONS: times an EDCA function with frames lost
  *	access to one of higher priority
  * @AIRSIM_COUNTER_RETRIES: retransmissions of MPDUs
