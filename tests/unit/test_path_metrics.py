@@ -183,6 +183,16 @@ def test_a_command_may_send_nothing(
     assert (metrics["airtime_idle_share"], metrics["ampdu_mpdus_mean"]) == (idle, None)
 
 
+def test_a_command_that_takes_no_time_leaves_slow_nodes_without_utilisation(tmp_path: Path) -> None:
+    run = write_command(write_run(tmp_path / "run"))
+    write_counters(run, "router", 0, 0)
+    write_counters(run, "server", 0, 0)
+    slow = {"router": "cisco881", "slow_host": "sender", "host_packet": "10us"}
+    metrics = compute(run, workload="command", command="true", ping_interval="0ms", **slow)
+    assert metrics["command_time_ms_mean"] == 250
+    assert (metrics["router_utilisation"], metrics["host_utilisation"]) == (None, None)
+
+
 def test_flows_of_a_custom_topology_have_their_own_metrics(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_iperf3(run, rates_mbps=[40.0, 80.0], name="-near-laptop")

@@ -293,7 +293,7 @@ def _path(run_dir: Path, testbed: Testbed) -> dict[str, Value]:
     duration_s = read_airsim(run_dir)["time_ns"] / 1e9 if testbed.slow else 0.0
     for node in testbed.slow:
         name = "router_utilisation" if node.kind == "router" else "host_utilisation"
-        if node.cost:
+        if node.cost and duration_s:  # commands can take no virtual time
             used = utilisation(run_dir, node.name, node.cost, duration_s)
             values[name] = max(used, values.get(name) or 0.0)
     return values
