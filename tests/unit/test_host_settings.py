@@ -40,9 +40,43 @@ def test_hosts_get_the_settings_of_their_role(tmp_path: Path) -> None:
         "qdisc eth0 parent 1:1 handle 2:"
     )
     # The station receives; a host with policies may have had another one before.
-    assert "put /proc/sys/net/ipv4/tcp_ack_policy default" in station
+    assert "put_default /proc/sys/net/ipv4/tcp_ack_policy default" in station
     assert "offload wlan0 gro off" in station
     assert not any(call.startswith(("qdisc", "windows")) for call in station)
+
+
+RATIOS = ["put_default tcp_pacing_ss_ratio 200", "put_default tcp_pacing_ca_ratio 120"]
+BBR, BBR2 = "put_default tcp_bbr_pacing_percent 100", "put_default tcp_bbr2_pacing_percent 100"
+DOUBLE = ["put tcp_pacing_ss_ratio 400", "put tcp_pacing_ca_ratio 240"]
+
+
+@pytest.mark.parametrize(
+    ("values", "calls"),
+    [
+        ({}, ["put_default hystart 1", *RATIOS]),
+        ({"hystart": "off"}, ["put hystart 0", *RATIOS]),
+        ({"congestion_control": "reno"}, RATIOS),
+        ({"congestion_control": "bbr"}, [*RATIOS, BBR]),
+        ({"congestion_control": "bbr2"}, [*RATIOS, BBR2]),
+        ({"pacing_factor": 2}, [*DOUBLE, "put_default hystart 1"]),
+        (
+            {"pacing_factor": 2, "congestion_control": "bbrp"},
+            [*DOUBLE, "put tcp_bbr_pacing_percent 200"],
+        ),
+    ],
+)
+def test_senders_get_defaults_and_only_what_their_congestion_control_has(
+    tmp_path: Path, values: dict[str, object], calls: list[str]
+) -> None:
+    bed = testbed(Parameters.model_validate(values))
+    by_role: dict[Role, list[str]] = {"server": calls, "station": []}
+    for role, wanted in by_role.items():
+        given = settings.of_host(role, facts(), hosts(tmp_path), bed)
+        assert [
+            f"{call[0]} {str(call[1]).rpartition('/')[2]} {call[2]}"
+            for call in given
+            if "hystart" in str(call) or "pacing" in str(call)
+        ] == wanted
 
 
 def test_rights_for_all_settings_of_a_sweep_are_asked_for_once(

@@ -268,6 +268,15 @@ def test_a_sysctl_that_the_kernel_lacks_is_reported(agent: Agent) -> None:
     )
 
 
+def test_a_default_that_the_kernel_lacks_is_not_needed(agent: Agent, tmp_path: Path) -> None:
+    setting = tmp_path / "tcp_pacing_ss_ratio"
+    setting.write_text("300\n")
+    ended = agent.do(f"put_default {tmp_path}/missing 100", f"put_default {setting} 200")
+    assert (ended.returncode, ended.stderr, setting.read_text()) == (0, "", "200\n")
+    assert agent.do("restore").returncode == 0
+    assert setting.read_text() == "300\n"
+
+
 def sudoers() -> str:
     page = (REPOSITORY / "docs" / "how-to" / "hosts.md").read_text()
     [block] = re.findall(r"^```sudoers\n(.*?)^```", page, re.M | re.S)

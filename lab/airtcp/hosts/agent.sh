@@ -60,6 +60,9 @@ put() {
 	write "$1" "$2" || fail "$name cannot be set to $2: $(echo "$message" | tail -n 1)"
 }
 
+# put_default FILE VALUE, which is how kernels without the setting work anyway
+put_default() { [ ! -e "$1" ] || put "$@"; }
+
 # features DEVICE NAME STATE...: one that the device does not have remains off
 features() {
 	message=$(root ethtool -K "$@" 2>&1) && return

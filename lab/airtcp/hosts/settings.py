@@ -17,6 +17,14 @@ from airtcp.testbed.model import End, Testbed
 
 Call = Sequence[object]
 
+_IPV4 = "/proc/sys/net/ipv4"
+
+# The congestion controls that pace by a sysctl of their own, which plain Linux does not have.
+_OWN_PACING = {
+    "tcp_bbr_pacing_percent": ("bbr", "bbr_plain", "bbrp"),
+    "tcp_bbr2_pacing_percent": ("bbr2",),
+}
+
 
 def of_host(role: Role, facts: Facts, inventory: Inventory, testbed: Testbed) -> list[Call]:
     """The settings of a host."""
@@ -29,7 +37,7 @@ def of_host(role: Role, facts: Facts, inventory: Inventory, testbed: Testbed) ->
         return calls
     node, parameters = testbed.by_name[role], testbed.parameters
     peer = inventory.station if role == "server" else inventory.server
-    calls += _tcp(parameters, facts, receives=node.receives, sends=node.sends)
+    calls += _tcp(parameters, node.receives, node.sends)
     for feature in ("gro", "gso", "tso"):
         state = "on" if getattr(parameters, feature) else "off"
         calls.append(("offload", entry.interface, feature, state))
@@ -44,17 +52,25 @@ def of_host(role: Role, facts: Facts, inventory: Inventory, testbed: Testbed) ->
     return calls
 
 
-def _tcp(parameters: Parameters, facts: Facts, receives: bool, sends: bool) -> Iterator[Call]:
+def _tcp(parameters: Parameters, receives: bool, sends: bool) -> Iterator[Call]:
     # Only the laboratory's kernel has the sysctl that removes the bound.
     bounded = parameters.model_copy(update={"ack_delay_bound": True})
+    control = parameters.congestion_control
+    unused = {name for name, controls in _OWN_PACING.items() if control not in controls}
     for step in hosts.tcp(bounded, receives, sends):
-        if isinstance(step, Sysctl):
-            yield "put", f"/proc/sys/net/ipv4/{step.name}", step.value
-        elif isinstance(step, Put):
+        if isinstance(step, Sysctl) and step.name not in unused:
+            yield "put", f"{_IPV4}/{step.name}", step.value
+        elif isinstance(step, Put) and sends:  # of CUBIC
             yield "put", step.path, step.value
     # Plans omit what is the guest's default anyway.
-    if receives and facts.policies and parameters.ack_policy == BASELINE:
-        yield "put", "/proc/sys/net/ipv4/tcp_ack_policy", BASELINE
+    if receives and parameters.ack_policy == BASELINE:
+        yield "put_default", f"{_IPV4}/tcp_ack_policy", BASELINE
+    if sends and control == "cubic" and parameters.hystart:
+        yield "put_default", f"{hosts.CUBIC}/hystart", 1
+    if sends and parameters.pacing_factor == 1:
+        for name, percent in hosts.PACING_PERCENT.items():
+            if name not in unused:
+                yield "put_default", f"{_IPV4}/{name}", percent
 
 
 def _wire(parameters: Parameters, device: str) -> Iterator[Call]:

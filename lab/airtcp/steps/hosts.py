@@ -14,7 +14,7 @@ from airtcp.testbed.addresses import NETWORK
 
 # Linux's default pacing rates: relative to cwnd / RTT in slow start and after it, and relative to
 # the rates of BBR and BBRv2.
-_PACING_PERCENT = {
+PACING_PERCENT = {
     "tcp_pacing_ss_ratio": 200,
     "tcp_pacing_ca_ratio": 120,
     "tcp_bbr_pacing_percent": 100,
@@ -22,7 +22,7 @@ _PACING_PERCENT = {
 }
 
 # For all nodes, because CUBIC's parameters are global.
-_CUBIC = "/sys/module/tcp_cubic/parameters"
+CUBIC = "/sys/module/tcp_cubic/parameters"
 
 _OFFLOADS = ("gro", "gso", "tso")
 
@@ -68,9 +68,9 @@ def tcp(parameters: Parameters, receives: bool, sends: bool) -> list[Step]:
         values |= sending(parameters)
     if parameters.memory_linux54:
         values["tcp_memory_linux54"] = "1"
-    cubic: list[Step] = [] if parameters.hystart else [Put("0", f"{_CUBIC}/hystart")]
+    cubic: list[Step] = [] if parameters.hystart else [Put("0", f"{CUBIC}/hystart")]
     if parameters.hystart_linux54:
-        cubic.append(Put("1", f"{_CUBIC}/hystart_linux54"))
+        cubic.append(Put("1", f"{CUBIC}/hystart_linux54"))
     return cubic + set_sysctls(values)
 
 
@@ -83,7 +83,7 @@ def changed(before: Parameters, after: Parameters) -> list[Step]:
     """Set the sysctls that differ; those no longer set get their defaults."""
     old, new = ({**ack_policy(parameters), **sending(parameters)} for parameters in (before, after))
     defaults = {"tcp_ack_policy": BASELINE, "tcp_ack_policy_unbounded": "0"}
-    defaults |= {name: str(percent) for name, percent in _PACING_PERCENT.items()}
+    defaults |= {name: str(percent) for name, percent in PACING_PERCENT.items()}
     now = {name: new.get(name) or defaults[name] for name in dict.fromkeys([*old, *new])}
     return set_sysctls({name: value for name, value in now.items() if old.get(name) != value})
 
@@ -92,7 +92,7 @@ def sending(parameters: Parameters) -> dict[str, str]:
     """The sysctls of a sender that differ from the kernel's defaults."""
     values = sysctls(parameters, Sender)
     if parameters.pacing_factor != 1:
-        for name, percent in _PACING_PERCENT.items():
+        for name, percent in PACING_PERCENT.items():
             values[name] = str(round(percent * parameters.pacing_factor))
     if parameters.ssthresh_segments is not None:
         values["tcp_no_ssthresh_metrics_save"] = "0"
