@@ -309,6 +309,15 @@ def test_a_directory_has_runs_of_only_one_experiment(tmp_path: Path, lost: list[
     assert lines == [f"1 of 1 runs are in {tmp_path} already"]
 
 
+def test_a_damaged_mark_of_the_experiment_is_written_again(tmp_path: Path) -> None:
+    measured("first", tmp_path, [])
+    (tmp_path / ".experiment").write_bytes(b"\xff\0")
+    with pytest.raises(InputError, match="has the runs of the experiment first"):
+        measured("second", tmp_path, [])
+    measured("first", tmp_path, [])
+    assert (tmp_path / ".experiment").read_text() == "first\n"
+
+
 def test_a_sweep_may_not_be_in_the_directory_of_a_run(tmp_path: Path) -> None:
     """Repeating the run would delete the sweep."""
     lines: list[str] = []

@@ -241,20 +241,21 @@ def _claim(out_dir: Path, name: str) -> None:
     """Mark a directory as that of an experiment. Raises InputError if it belongs to another."""
     mark = out_dir / _EXPERIMENT
     try:
-        owner = mark.read_text().strip() or name
-    except FileNotFoundError:
-        owner = _experiment_of_results(out_dir) or name
+        marked = mark.read_text().strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        marked = ""
+    owner = marked or _experiment_of_results(out_dir) or name
     if owner != name:
         raise InputError(
             f"{out_dir} has the runs of the experiment {owner}, which those of {name} would "
             "replace: give --out another directory, or remove this one"
         )
-    if not mark.exists():
+    if not marked:
         atomicfile.write(mark, f"{name}\n".encode())
 
 
 def _experiment_of_results(out_dir: Path) -> str | None:
-    """The experiment that results.json names, for directories without the mark."""
+    """The experiment that results.json names, for directories without a valid mark."""
     try:
         return documents.read(out_dir).experiment
     except InputError:
