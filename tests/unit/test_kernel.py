@@ -144,6 +144,16 @@ def test_the_first_error_of_a_log_is_found(log: str, expected: str) -> None:
     assert image.first_error(log) == expected
 
 
+def test_a_log_may_contain_other_text_than_utf8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a compiler shows a line of a source in Latin-1."""
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "Makefile").write_text("all:\n\t@printf 'x.c:1: error: \\351\\n'; false\n")
+    with pytest.raises(AirtcpError, match=r"does not build: x\.c:1: error: \ufffd \(log"):
+        image.run_make(tmp_path, tmp_path / "build", "um", tmp_path / "log", ["all"])
+
+
 def test_the_warnings_of_a_log_are_found() -> None:
     warning = "../x.c:1:2: warning: unused variable 'y' [-Wunused-variable]"
     log = f"  CC x.o\n{warning}\n    1 | int y;\n{warning}\n  CC z.o\n"

@@ -402,7 +402,8 @@ def run_make(
             process.wait()
             raise
     if process.returncode:
-        raise AirtcpError(f"the kernel does not build: {first_error(log.read_text())} (log: {log})")
+        error = first_error(log.read_text(errors="replace"))
+        raise AirtcpError(f"the kernel does not build: {error} (log: {log})")
     return cpu_s
 
 
