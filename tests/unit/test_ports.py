@@ -14,7 +14,7 @@ from airtcp.cli.parser import build as parser_of
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import reader
 from airtcp.experiment.experiment import Setting
-from airtcp.kernel import image, ports, source
+from airtcp.kernel import ackhold, image, ports, source
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.source import OVERLAY
 from airtcp.parameters import Parameters
@@ -339,3 +339,5 @@ def test_commands_that_need_6_12_report_it(tmp_path: Path) -> None:
     git = repository(tmp_path / "git", "6.12.4")
     with pytest.raises(InputError, match="a Debian package needs a tree or tarball"):
         source.find_series_source(Path(f"{git}@HEAD"), "a Debian package")
+    with pytest.raises(InputError, match=r"with --policy or ack_filter ackhold needs Linux 6\.12"):
+        image.build(linux, extra=ackhold.changes(), say=lambda _: None)

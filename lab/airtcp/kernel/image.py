@@ -131,7 +131,7 @@ def build(
     _require_programs()
     found_source: Source = find_source(source)
     if arch != "um" or extra:
-        what = "this kernel" if arch != "um" else "a kernel with --policy"
+        what = "this kernel" if arch != "um" else "a kernel with --policy or ack_filter ackhold"
         found_source = find_series_source(source, what)
     version = version_of(found_source) if source else SERIES
     if not ports.has_policies(version):
