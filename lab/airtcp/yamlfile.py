@@ -69,10 +69,10 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
         what = str(error.problem)
         if what.startswith("but "):
             what = f"{error.context}, {what}"
-        elif error.problem_mark and _is_tab(text, error.problem_mark):
+        elif error.problem_mark and _after(text, error.problem_mark).startswith("\t"):
             what = "found a tab character; indent with spaces"
         elif error.problem_mark and what == "found undefined alias":
-            alias = text.split("\n")[line - 1][error.problem_mark.column :].split()[0]
+            alias = _after(text, error.problem_mark).split(maxsplit=1)[0]
             what = f"found undefined alias {alias}; write text that begins with * in quotes"
         elif what.startswith("mapping values are not allowed"):
             what += "; write text that contains `: ` in quotes, or correct the indentation"
@@ -82,9 +82,9 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
     return InputError(f"{shown}:{line}: not YAML: {what}")
 
 
-def _is_tab(text: str, mark: yaml.Mark) -> bool:
-    lines = text.split("\n")
-    return mark.line < len(lines) and lines[mark.line][mark.column :].startswith("\t")
+def _after(text: str, mark: yaml.Mark) -> str:
+    """The text from a mark on. Lines of YAML also end at characters such as U+2028."""
+    return text.removeprefix("\ufeff")[mark.index :]
 
 
 def first_scalars(text: str, shown: str, keys: Collection[str]) -> dict[str, str]:
