@@ -49,6 +49,13 @@ def test_a_card_has_the_title_of_its_report(site: Path, tmp_path: Path) -> None:
     assert "<p>Fewer &lt;ACKs&gt;</p>" in text and "small&gt; experiment" not in text
 
 
+def test_a_damaged_report_has_a_card(site: Path, tmp_path: Path) -> None:
+    shutil.copytree(site / "two", tmp_path / "two")
+    (tmp_path / "two" / "report.html").write_bytes(b"<title>Fewer\xff ACKs</title>\0")
+    assert cli.main(["report", "--index", str(tmp_path)]) == 0
+    assert "<p>Fewer\ufffd ACKs</p>" in (tmp_path / "index.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("command", "settings"),
     [

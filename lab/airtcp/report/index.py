@@ -58,7 +58,7 @@ def write_index(directory: Path, failed: Collection[Path] = ()) -> Path:
 
 def _card(out_dir: Path, number: int) -> Card:
     document = documents.read(out_dir)
-    report = (out_dir / "report.html").read_text(encoding="utf-8")
+    report = (out_dir / "report.html").read_text(encoding="utf-8", errors="replace")
     done = [run.ok for run in document.runs]
     return Card(
         name=out_dir.name,
