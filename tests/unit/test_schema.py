@@ -112,6 +112,8 @@ def changes() -> list[tuple[str, str, bool]]:
         ("title: A small one\n", "", False),
         ("name: small", "name: Small One", False),
         ("name: small", "name: 42", True),
+        ("name: small", "name: demo", False),
+        ("name: small", "name: demo-2", True),
         ("title: A small one", "title: 42", True),
         ("title: A small one", "titel: A small one", False),
         ("title: A small one", "title: [a]", False),

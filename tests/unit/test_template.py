@@ -53,7 +53,14 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("My Own", "'My Own' is not a name; allowed"), ("no/mine", "no/mine.yaml: No such file")],
+    [
+        ("My Own", "'My Own' is not a name; allowed"),
+        ("no/mine", "no/mine.yaml: No such file"),
+        *(
+            (name, f"^new {name}: '{name}' is not allowed, as .* results/{name}; give another name")
+            for name in ("all", "tournament", "demo", "deb")
+        ),
+    ],
 )
 def test_a_bad_name_is_an_error(
     name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

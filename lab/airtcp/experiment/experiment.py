@@ -34,6 +34,9 @@ _T = TypeVar("_T")
 
 _NAME = "[a-z0-9][a-z0-9-]*"
 
+# Other commands write to results/NAME with these names.
+_TAKEN = ("all", "tournament", "demo", "deb")
+
 _LONGEST_SLUG = 200
 _COMMANDS = {"command", "server_command"}
 _WITH_COMMAS = tuple(key_of(Parameters, name) for name, _ in facts(Parameters, WithCommas))
@@ -110,11 +113,15 @@ def checked_name(name: str) -> str:
     """The name; raises ValueError if it is not allowed for an experiment."""
     if not re.fullmatch(_NAME, name):
         raise ValueError(f"{name!r} is not a name; allowed: lower-case letters, digits and dashes")
+    if name in _TAKEN:
+        taken = f"as another command writes to results/{name}"
+        raise ValueError(f"{name!r} is not allowed, {taken}; give another name")
     return name
 
 
 def _name_shape() -> Json:
-    return {"type": ["string", "integer"], "pattern": f"^{_NAME}$", HINT: "a-z 0-9 -"}
+    pattern = f"^(?!({'|'.join(_TAKEN)})$){_NAME}$"
+    return {"type": ["string", "integer"], "pattern": pattern, HINT: "a-z 0-9 -"}
 
 
 class Experiment(Strict):
