@@ -342,6 +342,8 @@ def test_invalid_limits_of_small_queues_are_refused(text: str) -> None:
         ("aad_min_iat", "400ns", "1us"),
         ("error_rate", "4e-7", "0.000001"),
         ("delay", "500ns", "1us"),
+        ("tsq", "1500ns", "1us"),
+        ("tsq", "1.001us", "1us"),
         ("delay", "0.4ns", "1ns"),
         ("rate", "1000.5bit", "1bit"),
         ("rate_burst", "3.3KiB", "1B"),

@@ -34,18 +34,22 @@ def _read(value: object) -> str | None:
     text = str(value).strip()
     if text in _WORDS:
         return _WORDS[text]
+    rest_ns = 0
     try:
         if match := re.fullmatch(r"([0-9]+)\s*(packets|paced)", text):
             limit, unit = int(match[1]), match[2]
         elif text.endswith("B"):
             limit, unit = parse_size_bytes(text), "bytes"
         else:
-            limit, unit = round(parse_duration_s(text) * 1e6), "us"
+            limit, rest_ns = divmod(round(parse_duration_s(text) * 1e9), 1000)
+            unit = "us"
     except ValueError:
         meant = f"did you mean {close!r}? " if (close := suggest.nearest(text, _WORDS)) else ""
         raise ValueError(
             f"{text!r} is not a limit of small queues; {meant}allowed: {_ALLOWED}"
         ) from None
+    if rest_ns:
+        raise ValueError(f"{text!r} would be rounded; allowed: multiples of 1us")
     if not 1 <= limit <= _MOST[unit]:
         raise ValueError(f"{text!r} is out of range; allowed: {_ALLOWED}")
     return f"{limit} {unit}"
