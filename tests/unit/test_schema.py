@@ -92,7 +92,7 @@ def changes() -> list[tuple[str, str, bool]]:
     accepted = [
         *("delay: 0", "delay: 1.5 ms", "delay: 0s", "rate: unlimited", "rate: 2Gbit"),
         *("rate_burst: 4000", "rate_burst: 4KiB", "rate_burst: 4kB"),
-        *("mcs: 5", 'mcs: "5"', "aad_alpha: 0.5"),
+        *("mcs: 5", 'mcs: "5"', 'mcs: " 5"', "ack_filter: hold + txq", "aad_alpha: 0.5"),
         *("aad_alpha: kernel", "tsq: off", "tsq: 40packets", "tsq: 1ms", "tsq: kernel"),
         *("capture: off", "capture: server,air", "rts_threshold: off", "rts_threshold: 500"),
         *("block_ack_request: on", "width: 20MHz", "legacy_rate: 6Mbit", "gro: on"),

@@ -42,7 +42,7 @@ def _read(value: object) -> tuple[str, ...]:
     if isinstance(value, tuple):
         return value
     text = str(value).strip()
-    stages = () if text == NONE else tuple(text.split("+"))
+    stages = () if text == NONE else tuple(stage.strip() for stage in text.split("+"))
     for stage in stages:
         if stage not in STAGES:
             known = suggest.allowed(stage, (NONE, *STAGES), "stages joined by +")

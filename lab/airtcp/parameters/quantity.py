@@ -104,9 +104,9 @@ class Quantity:
 
 
 def _parse_count(text: str) -> int:
-    if not re.fullmatch("[0-9]+", text):
+    if not re.fullmatch("[0-9]+", digits := text.strip()):
         raise ValueError(f"{text!r} is not a whole number")
-    return parse_digits(text)
+    return parse_digits(digits)
 
 
 def _parse_fraction(text: str) -> float:
