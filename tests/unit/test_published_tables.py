@@ -102,6 +102,14 @@ def test_a_cell_may_be_a_bound(tmp_path: Path) -> None:
         ("9.5, 20", "9.5, nan", "row 2: tcp_rtt_ms_mean: 'nan' is not a number of at least 0, a"),
         ("9.5, 20", "'<= inf', 20", "row 2: goodput_mbps: '<= inf' is not a number of at least 0"),
         ("9.5, 20", "-9.5, 20", "row 2: goodput_mbps: '-9.5' is not a number of at least 0"),
+        (
+            *("goodput_mbps, tcp_rtt_ms_mean]", "goodput_mbps, goodput_mbps]"),
+            "15: published_tables[0]: columns: 'goodput_mbps' is given twice",
+        ),
+        (
+            *("goodput_mbps, tcp_rtt_ms_mean]", "rate, delay]"),
+            "15: published_tables[0]: columns: none of them is a metric; give at least one",
+        ),
         ("y, goodput_mbps", "y, speed", "published_tables[0]: columns: 'speed' is neither a"),
         ("y, goodput_mbps", "y, goodput_mbs", "metric; did you mean 'goodput_mbps'?"),
         ("[tcp_rtt_ms_mean]", "[retransmits]", "approximate: 'retransmits' is not a column"),

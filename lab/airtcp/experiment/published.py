@@ -137,6 +137,10 @@ class PublishedTable(Strict):
             if name not in PARAMETER_NAMES and name not in METRICS:
                 hint = suggest.hint(name, [*PARAMETER_NAMES, *METRICS])
                 raise ValueError(f"columns: {name!r} is neither a parameter nor a metric{hint}")
+            if self.columns.count(name) > 1:
+                raise ValueError(f"columns: {name!r} is given twice")
+        if METRICS.keys().isdisjoint(self.columns):
+            raise ValueError("columns: none of them is a metric; give at least one")
         for name in self.approximate:
             if name not in self.columns or name not in METRICS:
                 raise ValueError(f"approximate: {name!r} is not a column with a metric")
