@@ -49,6 +49,17 @@ def test_times_of_lost_pings_need_two_replies(tmp_path: Path) -> None:
     assert list(one.sent_s) == [0, 0, 0]
 
 
+def test_damaged_replies_of_ping_are_left_out(tmp_path: Path) -> None:
+    run = write_replies(tmp_path / "run", (1, 0, 7), (2, 1, 8), (3, 2, 9))
+    path = run / "ping.txt"
+    text = path.read_text().replace("time=8 ms", "time=8.0.1 ms")
+    path.write_text(text.replace("02.009000]", "02.00.9000]"))
+    assert list(read_ping(run).rtt_ms) == [7]
+    path.write_text("[1735689605.6811.4] 64 bytes: icmp_seq=1 time=7 ms\n")
+    with pytest.raises(AirtcpError, match="no ping was answered"):
+        read_ping(run)
+
+
 def test_numbers_of_pings_start_again(tmp_path: Path) -> None:
     run = tmp_path / "run"
     write_replies(run, *((number % 65536, number / 1000, 1) for number in range(1, 65601)))

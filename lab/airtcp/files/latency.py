@@ -12,7 +12,8 @@ from airtcp.files.text import read_text
 from airtcp.parameters import Parameters
 from airtcp.statistics import Floats
 
-_PING_REPLY = re.compile(r"\[([0-9.]+)\] .*icmp_seq=(\d+) .*time=([0-9.]+) ms")
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+_PING_REPLY = re.compile(rf"\[{_NUMBER}\] .*icmp_seq=(\d+) .*time={_NUMBER} ms")
 _SEQUENCE_NUMBERS = 1 << 16
 
 
