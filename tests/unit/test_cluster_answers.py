@@ -263,6 +263,10 @@ NONE = certificates.Certificates(Path("none"))
         (None, "No such file"),
         ("a: [", "not YAML"),
         ("[" * 5000, ":1: nested too deeply; allowed: 20 levels"),
+        *(
+            (f"slurm: {{cores: {value}, memory: 1GB}}", "not YAML, or a value does not fit its tag")
+            for value in ("!!bool x", "!!timestamp x", "!!int ''", "2001-13-45", "!own x")
+        ),
         ("[]", "must have one section; allowed: htcondor"),
         ("slurms: {}", "must have one section"),
         ("slurm: 3", "`key: value` lines"),
@@ -318,6 +322,13 @@ def test_numbers_in_lists_of_a_file_become_text(tmp_path: Path) -> None:
     path.write_text("slurm: {cores: 1, memory: 1GB, job-script-prologue: [a, 5], queue: }")
     name, section = batchjobs.read(path)
     assert (name, section["job-script-prologue"]) == ("slurm", ["a", "5"])
+
+
+@pytest.mark.parametrize("text", ["<<: {%s}", "<<: {jobqueue: {%s}}", "jobqueue: {<<: {%s}}"])
+def test_a_section_may_be_merged(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text % "slurm: {cores: 2, memory: 1GB}")
+    assert batchjobs.read(path) == ("slurm", {"cores": 2, "memory": "1GB"})
 
 
 def test_batch_jobs_start_python_from_a_path_with_spaces(

@@ -153,13 +153,14 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     written: Any = yamlfile.data(yamlfile.compose(text, shown), shown)  # as text, without types
     try:
         document = yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):
-        raise InputError(f"{shown}: not YAML") from None
+    except (ValueError, LookupError, AttributeError, yaml.YAMLError):
+        raise InputError(f"{shown}: not YAML, or a value does not fit its tag") from None
     if isinstance(document, dict) and isinstance(document.get("jobqueue"), dict):
-        document, written = document["jobqueue"], written["jobqueue"]
+        document, written = document["jobqueue"], written.get("jobqueue", {})
     if not isinstance(document, dict) or len(document) != 1 or next(iter(document)) not in _kinds():
         raise InputError(f"{path}: must have one section; allowed: {' '.join(_kinds())}")
     [(name, section)] = document.items()
+    texts = written.get(name, {})  # none if the section is merged with <<
     if not isinstance(section, dict):
         raise InputError(f"{path}: {name}: must be `key: value` lines, including cores and memory")
     known = dask.config.get(f"jobqueue.{name}")
@@ -174,7 +175,7 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
             raise InputError(f"{path}: {name}.{key}: allowed: {what}")
         if kind is list:
             section[key] = list(map(str, value))  # dask-jobqueue joins some of them as they are
-        if isinstance(value, int) and ":" in str(as_text := written[name].get(key)):
+        if isinstance(value, int) and ":" in str(as_text := texts.get(key)):
             section[key] = as_text  # YAML takes a walltime of 12:00:00 for a number of seconds
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
         raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
