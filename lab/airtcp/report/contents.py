@@ -25,7 +25,6 @@ class Contents:
     """
 
     results: Results
-    question: Headline | None
     finding: str
     hero: Plot | None
     declared: Sequence[Plot]
@@ -59,7 +58,6 @@ def describe(
     hero = _hero(results, asked, figures, overviews) if asked else None
     return Contents(
         results=results,
-        question=asked,
         finding=finding.of(results, asked) if asked else "",
         hero=hero,
         declared=figures,
