@@ -96,7 +96,7 @@ interrupts: ## Ctrl-C at 100 random instants of each subcommand; PYTEST="-k repo
 	$(TESTS) tests/system/test_interrupt_instants.py $(PYTEST)
 
 # make signals only its child, which must be Python.
-verify: ## all checks from here to instructions, takes hours; STEPS="fuzz soak", AGAIN=1, SMALL=1
+verify: ## the checks in docs/reference/verification.md, takes hours; STEPS="fuzz bpf", AGAIN=1, SMALL=1
 	python=$$(lab/python.sh verify) && exec env PYTHONPATH=lab "$$python" tests/verify.py \
 		$(if $(AGAIN),--again) $(if $(SMALL),--small) $(STEPS)
 
