@@ -32,7 +32,7 @@ MAC80211 = "package/kernel/mac80211/patches/subsys/395-mac80211-filter-TCP-ACKs.
 NUMBER = 695
 
 # OpenWrt does not use these, and changes some of them itself.
-_LEFT_OUT = ("Documentation/", "MAINTAINERS", "tools/testing/")
+_LEFT_OUT = ("Documentation/", "MAINTAINERS", "tools/")
 
 _TEMPLATES = PACKAGE / "kernel" / "templates" / "airtcp"
 
