@@ -44,6 +44,8 @@ def test_a_timer_runs_from_the_first_delay_until_it_fires(tmp_path: Path) -> Non
         ack(1400, 2),
     ]
     assert waits(tmp_path, lines) == [Wait(1_000_000, 1_400_000, 300, 2, True)]
+    damaged = [*lines, ack(2000, 1).replace("0.002000", "0.00.2000")]
+    assert waits(tmp_path, damaged) == waits(tmp_path, lines)
 
 
 def test_an_ack_for_another_reason_cancels_the_timer(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ NAMES = {"192.168.1.2": "10.0.0.1", "192.168.1.7": "10.0.0.2"}
 
 
 def convert(run_dir: Path, closes: str) -> None:
-    texts = ["1700000000500000000\n", SAMPLE.format(state="ESTAB", server=PEER, segs_in=466)]
+    sample = SAMPLE.format(state="ESTAB", server=PEER, segs_in=466)
+    texts = ["1700000000500000000\n", sample.replace("rto:204", "rto:204 ato:1.5.1")]
     (run_dir / "ss.txt").write_text("".join([*texts, "1700000000600000000\n"]))
     (run_dir / "closed.txt").write_text(closes)
     ss.convert(

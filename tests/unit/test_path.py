@@ -297,6 +297,7 @@ def test_cwnd_is_read_for_each_ack_that_the_sender_receives(tmp_path: Path) -> N
         probe("7.250001", "10.0.0.1:22", "10.0.0.2:40001", 1),
         probe("7.300000", "10.0.0.1:5201", "10.0.0.3:40000", 8),
         probe("7.400000", "10.0.0.1:5201", "10.0.0.2:40002", 9),
+        probe("7.40.0001", "10.0.0.1:5201", "10.0.0.2:40002", 9),  # damaged
     ]
     (tmp_path / "cwnd-trace.txt").write_text("# tracer: nop\n" + "".join(lines))
     traces = read_cwnd_trace(tmp_path, {("10.0.0.1", 5201): frozenset({40000})})

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
+from airtcp.files.text import NUMBER
 
 FILE = "ack-trace.txt"
 
 _EVENT = re.compile(
-    r" ([0-9.]+): tcp_ackpol_(decision|ack): .*?(?:reason=(\w+) )?(?:iat_us=-?\d+ )?"
+    rf" {NUMBER}: tcp_ackpol_(decision|ack): .*?(?:reason=(\w+) )?(?:iat_us=-?\d+ )?"
     r"(?:ato_us=(\d+) )?segs=(\d+) .*sock_cookie=(\w+)"
 )
 _ENTRIES = re.compile(r"# entries-in-buffer/entries-written: (\d+)/(\d+) ")

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.files.text import read_text
+from airtcp.files.text import NUMBER, read_text
 from airtcp.statistics import Floats
 
 _PROBE = re.compile(
-    r" ([0-9.]+): tcp_probe: .*? src=(\S+):(\d+) dest=(\S+):(\d+) .*? snd_cwnd=(\d+) "
+    rf" {NUMBER}: tcp_probe: .*? src=(\S+):(\d+) dest=(\S+):(\d+) .*? snd_cwnd=(\d+) "
 )
 _LINES = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+) ", re.MULTILINE)
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.files.text import read_text
+from airtcp.files.text import NUMBER, read_text
 from airtcp.parameters import Parameters
 from airtcp.statistics import Floats
 
-_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
-_PING_REPLY = re.compile(rf"\[{_NUMBER}\] .*icmp_seq=(\d+) .*time={_NUMBER} ms")
+_PING_REPLY = re.compile(rf"\[{NUMBER}\] .*icmp_seq=(\d+) .*time={NUMBER} ms")
 _SEQUENCE_NUMBERS = 1 << 16
 
 

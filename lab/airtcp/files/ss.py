@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
-from airtcp.files.text import read_text
+from airtcp.files.text import NUMBER, read_text
 
 COLUMNS = (
     *("time_ns", "event", "local", "remote", "state", "cwnd", "ssthresh", "srtt_us", "rttvar_us"),
@@ -31,7 +31,7 @@ _NUMBERS = {
     },
     "data_segs_in": ("data_segs_in", 1.0),
 }
-_PAIR = re.compile(r"(?:^| )([a-z_]+):([0-9.]+)(?:/([0-9.]+))?(?= |$)")
+_PAIR = re.compile(rf"(?:^| )([a-z_]+):{NUMBER}(?:/{NUMBER})?(?= |$)")
 _RATE = re.compile(r"\b(delivery|pacing)_rate ([0-9]+)bps")
 
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from airtcp.errors import AirtcpError
 
+NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+"""A number in the output of a program, as a group of a regular expression."""
+
 
 def read_text(path: Path) -> str:
     """The text of a file. Raises AirtcpError if it cannot be read or is not UTF-8."""
