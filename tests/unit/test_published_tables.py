@@ -107,9 +107,10 @@ def test_a_cell_may_be_a_bound(tmp_path: Path) -> None:
             "15: published_tables[0]: columns: 'goodput_mbps' is given twice",
         ),
         (
-            *("goodput_mbps, tcp_rtt_ms_mean]", "rate, delay]"),
+            *("goodput_mbps, tcp_rtt_ms_mean]", "gro, delay]"),
             "15: published_tables[0]: columns: none of them is a metric; give at least one",
         ),
+        ("[ack_policy, g", "[rate, g", "published_tables[0]: columns: 'rate' is also in when"),
         ("y, goodput_mbps", "y, speed", "published_tables[0]: columns: 'speed' is neither a"),
         ("y, goodput_mbps", "y, goodput_mbs", "metric; did you mean 'goodput_mbps'?"),
         ("[tcp_rtt_ms_mean]", "[retransmits]", "approximate: 'retransmits' is not a column"),

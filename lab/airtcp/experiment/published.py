@@ -139,6 +139,8 @@ class PublishedTable(Strict):
                 raise ValueError(f"columns: {name!r} is neither a parameter nor a metric{hint}")
             if self.columns.count(name) > 1:
                 raise ValueError(f"columns: {name!r} is given twice")
+            if name in self.when:
+                raise ValueError(f"columns: {name!r} is also in when")
         if METRICS.keys().isdisjoint(self.columns):
             raise ValueError("columns: none of them is a metric; give at least one")
         for name in self.approximate:
