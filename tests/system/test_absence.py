@@ -184,6 +184,24 @@ def test_a_station_keeps_what_it_cannot_send_before_it_scans(
     assert mbps(after, "ap") == pytest.approx(mbps(before, "ap"), rel=0.02)
 
 
+def test_what_a_station_holds_leaves_after_a_scan_of_its_own_channel(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """mac80211 scans it without HT, and returns to the same frequencies. The sender is silent."""
+    slow = Parameters().replace({"standard": "802.11n", "width": "20MHz", "streams": 1, "mcs": 0})
+    cells = [Cell("ap", ["sta"], slow, hostapd="beacon_int=100")]
+    # 1000 packets at once
+    script = "sample 0\n" + flow(cells, "sta", "ap", 0.001, 0, 2_500_000) + "sleep 0.1\n"
+    script += "must node sta iw dev wlan0 scan freq 5240 5180 >scan\nsample 1\nsleep 3\nsample 2\n"
+    directory = tmp_path / "run"
+    run(lab_kernel, tools, directory, cells, script, keys="queueing fifo fifo_mpdus 1000")
+    held = difference(directory / "0", directory / "1").nodes["sta"]["queued"]
+    after = difference(directory / "1", directory / "2")
+    assert held > 300
+    assert after.nodes["ap"]["packets"] == pytest.approx(held, abs=5)
+    assert after.nodes["sta"]["dropped_retries"] == 0
+
+
 def test_late_completions_wake_a_queue(booted: Boot) -> None:
     """AQL stops a queue whose packets are not reported for 20 ms, for longer than the air needs."""
     load = flow(CELLS, "sta", "ap", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"

@@ -203,6 +203,19 @@ const struct airsim_phy *airsim_phy_of(const struct airsim_radio *radio,
 	}
 }
 
+/* A radio contends for the MPDUs that it has held while mac80211 scanned. */
+static void airsim_contend_held(struct airsim_radio *radio)
+{
+	int i;
+
+	spin_lock_bh(&airsim_medium.lock);
+	for (i = 0; i < IEEE80211_NUM_ACS; i++)
+		if (airsim_first_pending(radio, i))
+			airsim_request_access(radio, i, ktime_get_ns());
+	airsim_events_arm();
+	spin_unlock_bh(&airsim_medium.lock);
+}
+
 /**
  * airsim_medium_tune - tune a radio to a channel
  * @radio: the radio
@@ -215,12 +228,13 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	u16 low_mhz = channel->center_freq1 - width_mhz / 2;
 	u16 frequency_mhz = channel->chan->center_freq;
 	u64 now_ns;
-	int i;
 
 	if (airsim_tuned(radio) && radio->frequency_mhz == frequency_mhz &&
 	    radio->low_mhz == low_mhz &&
-	    radio->high_mhz == low_mhz + width_mhz)
+	    radio->high_mhz == low_mhz + width_mhz) {
+		airsim_contend_held(radio);
 		return;
+	}
 	airsim_medium_leave(radio);
 	spin_lock_bh(&airsim_medium.lock);
 	now_ns = ktime_get_ns();
@@ -232,14 +246,10 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;
 	airsim_mu_edca_expired(radio, now_ns);
-	/* What it held while it scanned */
-	for (i = 0; i < IEEE80211_NUM_ACS; i++)
-		if (airsim_first_pending(radio, i))
-			airsim_edca_request(&radio->edca[i], now_ns, false,
-					    &airsim_medium.backoff_rnd);
 	airsim_contend(radio, now_ns);
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);
+	airsim_contend_held(radio);
 }
 
 /** airsim_medium_init - initialize the medium, before the first radio */
