@@ -327,8 +327,9 @@ def test_numbers_in_lists_of_a_file_become_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["<<: {%s}", "<<: {jobqueue: {%s}}", "jobqueue: {<<: {%s}}"])
 def test_a_section_may_be_merged(tmp_path: Path, text: str) -> None:
     path = tmp_path / "cluster.yaml"
-    path.write_text(text % "slurm: {cores: 2, memory: 1GB}")
-    assert batchjobs.read(path) == ("slurm", {"cores": 2, "memory": "1GB"})
+    path.write_text(text % "slurm: {cores: 2, memory: 1GB, walltime: 12:00:00}")
+    section = {"cores": 2, "memory": "1GB", "walltime": "12:00:00"}
+    assert batchjobs.read(path) == ("slurm", section)
 
 
 def test_batch_jobs_start_python_from_a_path_with_spaces(

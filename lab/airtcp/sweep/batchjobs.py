@@ -143,6 +143,17 @@ def _is_memory(value: object) -> bool:
         return False
 
 
+class _Loader(yaml.SafeLoader):
+    """Keeps a walltime of 12:00:00 as text, which YAML takes for a number of seconds."""
+
+
+def _integer(loader: _Loader, node: yaml.ScalarNode) -> object:
+    return node.value if ":" in node.value else loader.construct_yaml_int(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+
+
 def read(path: Path) -> tuple[str, dict[str, Any]]:
     """The kind of batch system and its section in the file. Raises InputError if it is invalid."""
     try:
@@ -150,17 +161,16 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     except InputError as error:
         raise InputError(f"--cluster {error}; give tcp://HOST:PORT or a .yaml file") from None
     shown = f"--cluster {path}"
-    written: Any = yamlfile.data(yamlfile.compose(text, shown), shown)  # as text, without types
+    yamlfile.data(yamlfile.compose(text, shown), shown)  # raises InputError, as for repeated keys
     try:
-        document = yaml.safe_load(text)
+        document = yaml.load(text, _Loader)
     except (ValueError, LookupError, AttributeError, yaml.YAMLError):
         raise InputError(f"{shown}: not YAML, or a value does not fit its tag") from None
     if isinstance(document, dict) and isinstance(document.get("jobqueue"), dict):
-        document, written = document["jobqueue"], written.get("jobqueue", {})
+        document = document["jobqueue"]
     if not isinstance(document, dict) or len(document) != 1 or next(iter(document)) not in _kinds():
         raise InputError(f"{path}: must have one section; allowed: {' '.join(_kinds())}")
     [(name, section)] = document.items()
-    texts = written.get(name, {})  # none if the section is merged with <<
     if not isinstance(section, dict):
         raise InputError(f"{path}: {name}: must be `key: value` lines, including cores and memory")
     known = dask.config.get(f"jobqueue.{name}")
@@ -175,8 +185,6 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
             raise InputError(f"{path}: {name}.{key}: allowed: {what}")
         if kind is list:
             section[key] = list(map(str, value))  # dask-jobqueue joins some of them as they are
-        if isinstance(value, int) and ":" in str(as_text := texts.get(key)):
-            section[key] = as_text  # YAML takes a walltime of 12:00:00 for a number of seconds
     if not isinstance(section.get("cores"), int) or section["cores"] < 1:
         raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
     if section.get("processes", 1) != 1:
