@@ -309,9 +309,10 @@ def test_a_directory_has_runs_of_only_one_experiment(tmp_path: Path, lost: list[
     assert lines == [f"1 of 1 runs are in {tmp_path} already"]
 
 
-def test_a_damaged_mark_of_the_experiment_is_written_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", [b"\xff\0", bytes(6)])
+def test_a_damaged_mark_of_the_experiment_is_written_again(tmp_path: Path, mark: bytes) -> None:
     measured("first", tmp_path, [])
-    (tmp_path / ".experiment").write_bytes(b"\xff\0")
+    (tmp_path / ".experiment").write_bytes(mark)
     with pytest.raises(InputError, match="has the runs of the experiment first"):
         measured("second", tmp_path, [])
     measured("first", tmp_path, [])

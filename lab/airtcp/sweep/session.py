@@ -14,7 +14,7 @@ from airtcp.backends import hostcpu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import locked
 from airtcp.errors import AirtcpError, InputError, of_file, of_reading
-from airtcp.experiment.experiment import Case, Experiment
+from airtcp.experiment.experiment import Case, Experiment, checked_name
 from airtcp.kernel.image import Kernel
 from airtcp.results import artifacts, assembly, documents, record
 from airtcp.results.documents import SweepDocument
@@ -241,8 +241,8 @@ def _claim(out_dir: Path, name: str) -> None:
     """Mark a directory as that of an experiment. Raises InputError if it belongs to another."""
     mark = out_dir / _EXPERIMENT
     try:
-        marked = mark.read_text().strip()
-    except (FileNotFoundError, UnicodeDecodeError):
+        marked = checked_name(mark.read_text().strip())
+    except (FileNotFoundError, ValueError):
         marked = ""
     owner = marked or _experiment_of_results(out_dir) or name
     if owner != name:
