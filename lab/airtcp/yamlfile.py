@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads YAML files from users, with limits on memory and time."""
 
+import re
 import stat
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def _not_yaml(error: yaml.YAMLError, text: str, shown: str) -> InputError:
         elif error.problem_mark and _after(text, error.problem_mark).startswith("\t"):
             what = "found a tab character; indent with spaces"
         elif error.problem_mark and what == "found undefined alias":
-            alias = _after(text, error.problem_mark).split(maxsplit=1)[0]
+            alias = re.split(r"[\s,\]}]", _after(text, error.problem_mark), maxsplit=1)[0]
             what = f"found undefined alias {alias}; write text that begins with * in quotes"
         elif what.startswith("mapping values are not allowed"):
             what += "; write text that contains `: ` in quotes, or correct the indentation"

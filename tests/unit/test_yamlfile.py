@@ -38,6 +38,7 @@ def refused(path: Path) -> str:
         ("name: x\ntitle: a\0b\n", "2: not YAML: the character #x0000 is not allowed"),
         ("name: é\n\n\0", "3: not YAML: the character #x0000 is not allowed"),
         ("name: x\ntitle: *y\n", "2: not YAML: found undefined alias *y; write"),
+        ("name: x\ntitle: [*y, *z]\n", "2: not YAML: found undefined alias *y; write"),
         ("name: x\rtitle: *y\r", "2: not YAML: found undefined alias *y; write"),
         ("\ufeffname: x\u2028title: *y\u2028", "2: not YAML: found undefined alias *y; write"),
         ("name: x\r\ttitle: y\r", "2: not YAML: found a tab character; indent with spaces"),
