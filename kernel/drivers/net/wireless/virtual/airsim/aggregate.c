@@ -643,7 +643,7 @@ static bool airsim_build_from_mac80211(struct airsim_radio *radio, u8 ac,
 	return built;
 }
 
-/* While mac80211 scans, nobody on the channel would answer to data. */
+/* While mac80211 scans another channel, nobody there would answer data. */
 static bool airsim_off_channel(const struct airsim_radio *radio)
 {
 	return radio->hw->conf.flags & IEEE80211_CONF_OFFCHANNEL;

@@ -227,7 +227,6 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	u16 width_mhz = cfg80211_chandef_get_width(channel);
 	u16 low_mhz = channel->center_freq1 - width_mhz / 2;
 	u16 frequency_mhz = channel->chan->center_freq;
-	u64 now_ns;
 
 	if (airsim_tuned(radio) && radio->frequency_mhz == frequency_mhz &&
 	    radio->low_mhz == low_mhz &&
@@ -237,16 +236,15 @@ void airsim_medium_tune(struct airsim_radio *radio,
 	}
 	airsim_medium_leave(radio);
 	spin_lock_bh(&airsim_medium.lock);
-	now_ns = ktime_get_ns();
 	radio->frequency_mhz = frequency_mhz;
 	radio->low_mhz = low_mhz;
 	radio->high_mhz = low_mhz + width_mhz;
 	radio->phy = airsim_phy_of(radio, channel->chan->band);
-	radio->reception.idle_from_ns = now_ns;
+	radio->reception.idle_from_ns = ktime_get_ns();
 	list_add_tail(&radio->list, &airsim_medium.radios);
 	airsim_medium.tuned[radio->index] = radio;
-	airsim_mu_edca_expired(radio, now_ns);
-	airsim_contend(radio, now_ns);
+	airsim_mu_edca_expired(radio, radio->reception.idle_from_ns);
+	airsim_contend(radio, radio->reception.idle_from_ns);
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);
 	airsim_contend_held(radio);

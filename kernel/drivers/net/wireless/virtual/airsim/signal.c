@@ -402,7 +402,7 @@ bool airsim_mpdu_lost(struct airsim_radio *radio,
 }
 
 /**
- * airsim_control_lost - draw whether a control frame or Trigger is lost
+ * airsim_control_lost - draw whether a control frame is lost
  * @radio: receiver; the medium is locked
  * @emission: emission of the frame, which has ended
  * @octets: length
