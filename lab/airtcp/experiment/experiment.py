@@ -128,7 +128,7 @@ class Experiment(Strict):
     """One experiment file, from experiments/ or from a user."""
 
     name: Annotated[str, AfterValidator(checked_name), Shape(_name_shape)] = Field(
-        description="lower-case letters, digits and dashes, not all, tournament, demo or deb; "
+        description=f"lower-case letters, digits and dashes, except {', '.join(_TAKEN)}; "
         "results go to results/NAME"
     )
     title: str = Field(min_length=1, description="one line, for `list` and the report")
