@@ -33,8 +33,8 @@ def start() -> int:
         # Some libraries raise advice as the message, with the reason as the cause.
         reason = " ".join(str(error.__cause__ or error).split())
         print(
-            f"airtcp: {reason}: the Python environment in {sys.prefix} is damaged; remove it, and "
-            "`./airtcp setup` creates it again (or install airtcp in it again)",
+            f"airtcp: {reason}: the Python environment in {sys.prefix} is damaged: remove it and "
+            "run `./airtcp setup`, or reinstall airtcp in it",
             file=sys.stderr,
         )
         return 1

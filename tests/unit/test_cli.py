@@ -372,7 +372,7 @@ def test_results_are_queried_compared_and_exported(
     )
     assert "12.7 standard errors" in captured.out.splitlines()[2]
     assert captured.err.splitlines() == [
-        f"without a partner with the same parameters and seed: 1 run of {both[1]}",
+        f"no counterpart with the same parameters and seed: 1 run of {both[1]}",
         *(f"airtcp: {out}/runs is missing: the files of runs are not checked" for out in both),
     ]
     assert cli.main(["results", "export", both[0]]) == 0

@@ -295,7 +295,7 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     page = text_of(out_dir)
     assert shown in Elements(page).rows
     assert '<span class="part">relative to ACK policy default</span>' in page
-    assert "The published runs last 30 s, these 4 s." in page
+    assert "The published runs last 30 s, these runs 4 s." in page
     assert "Slow start alone" not in page and "Why values differ" not in page
     differing = row | {"verdict": "no", "measured": 0.9}
     update = {"published": [differing], "published_duration_s": 300, "reason": "The <moon>."}

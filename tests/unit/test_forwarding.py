@@ -117,7 +117,7 @@ def test_the_router_of_an_end_sends_to_the_forwarding_server(tmp_path: Path) -> 
         (
             "{from: other, to: laptop}",
             "{from: relay, to: laptop, via: other}",
-            "flows[0].via: 'relay' has a flow with one of the two that has its own `via`",
+            "flows[0].via: 'relay' is also an end of another flow of these hosts that has a `via`",
         ),
     ],
 )

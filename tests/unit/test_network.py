@@ -429,7 +429,7 @@ def test_invalid_nodes_and_flows_are_reported_with_their_line(
     text = WHOLE.replace(old, new, 1)
     if not message:
         text = text.replace("far: {router: cisco881}", "far: {}")
-        message = "laptop has ack_filter_at router, and neither end of the flow a router"
+        message = "laptop has ack_filter_at router, but neither end of the flow has a router"
     if "router-far" in new:
         text = text.replace("laptop", "router-far")
     with pytest.raises(InputError) as error:

@@ -54,12 +54,12 @@ def test_runs_of_different_durations_are_not_mixed(
 @pytest.mark.parametrize(
     ("published_s", "ours", "text", "warns"),
     [
-        (300, ["10s"], "The published runs last 300 s, these 10 s", True),
-        (300, ["30s"], "The published runs last 300 s, these 30 s", True),
-        (300, ["31s", "60s"], "The published runs last 300 s, these 31 to 60 s", False),
-        (300, ["31s", "60s", "300s"], "The published runs last 300 s, these 60 to 300 s", False),
-        (300, ["300s"], "The published runs and these last 300 s", False),
-        (2, ["20s"], "The published runs last 2 s, these 20 s", True),
+        (300, ["10s"], "The published runs last 300 s, these runs 10 s", True),
+        (300, ["30s"], "The published runs last 300 s, these runs 30 s", True),
+        (300, ["31s", "60s"], "The published runs last 300 s, these runs 31 to 60 s", False),
+        (300, ["31s", "60s", "300s"], "The published runs last 300 s, these runs 60 to 300 s", False),
+        (300, ["300s"], "Both the published runs and these runs last 300 s", False),
+        (2, ["20s"], "The published runs last 2 s, these runs 20 s", True),
     ],
 )
 def test_published_durations_are_compared_with_those_of_the_runs(
@@ -89,7 +89,7 @@ def test_published_durations_are_compared_with_those_of_the_runs(
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({}, "The published runs last 300 s, these 2 s"),
+        ({}, "The published runs last 300 s, these runs 2 s"),
         ({"status": "failed", "error": "it broke"}, None),
         ({"parameters": {"duration": "2s", "workload": "transfer"}}, None),
     ],

@@ -445,5 +445,5 @@ def test_error_of_a_damaged_library_is_one_line(tmp_path: Path, library: str, me
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert line.startswith(
-        f"airtcp: {message}: the Python environment in {sys.prefix} is damaged; "
+        f"airtcp: {message}: the Python environment in {sys.prefix} is damaged: "
     )

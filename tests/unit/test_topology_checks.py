@@ -201,7 +201,7 @@ def test_acks_between_servers_are_filtered_at_the_router_of_either(tmp_path: Pat
     routed = text.replace("near: {}", f"near: {{router: cisco881}}\n    far: {shaped}")
     assert load(write(tmp_path, routed)).cases()
     direct = text.replace("near: {}", f"near: {{}}\n    far: {shaped}")
-    with pytest.raises(InputError, match="far has ack_filter_at router, and neither end of the"):
+    with pytest.raises(InputError, match="far has ack_filter_at router, but neither end of the"):
         load(write(tmp_path, direct))
 
 

@@ -218,7 +218,7 @@ void __tcp_ackpol_ack_sent(struct sock *sk)
 }
 
 /* Has the last segment repeated data in part, which no ACK has reported yet? The
- * next segment would remove the D-SACK (RFC 2883).
+ * next segment would overwrite the D-SACK (RFC 2883).
  */
 static bool tcp_ackpol_owes_dsack(const struct tcp_sock *tp)
 {

@@ -39,8 +39,8 @@ def _require_text(arguments: Sequence[str]) -> None:
         except UnicodeEncodeError:
             encoding = sys.getfilesystemencoding().upper()
             raise InputError(
-                f"argument {argument!r} is not {encoding}; only {encoding} is allowed, also in "
-                "names of files"
+                f"argument {argument!r} is not {encoding}; only {encoding} is allowed, "
+                "including in file names"
             ) from None
 
 

@@ -97,7 +97,8 @@ def _add_deb(subcommands: Subcommands) -> None:
         "--config",
         metavar="FILE",
         type=path,
-        help="Linux .config to start from (default: the running kernel's, else the kernel's own)",
+        help="Linux .config to start from (default: the running kernel's, or "
+        "x86_64_defconfig if there is none)",
     )
     packages.add_argument(
         "--out",

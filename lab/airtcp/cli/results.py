@@ -261,7 +261,7 @@ def _results_compare(options: argparse.Namespace) -> int:
     for directory, alone in zip((options.first, options.second), pairs.alone, strict=True):
         if alone:
             runs = counted(alone, "run")
-            say(f"without a partner with the same parameters and seed: {runs} of {directory}")
+            say(f"no counterpart with the same parameters and seed: {runs} of {directory}")
     return _warned(left_out, (options.first, options.second))
 
 

@@ -68,7 +68,8 @@ def add(subcommands: Subcommands) -> None:
         "--conditions",
         metavar="C1,C2",
         type=lambda text: text.split(","),
-        help="only these, named as their directories in OUT (default: those of --quick or --full)",
+        help="only these conditions, by the names of their directories in OUT (default: those of "
+        "--quick or --full)",
     )
     complete_list(conditions, lambda: [each.name for each in field.load().conditions])
     parser.add_argument(
@@ -156,8 +157,8 @@ def _judged(
             yield judged
         else:
             say(
-                f"note: {condition.name}: no run of {BASELINE} succeeded, or one has a value of 0: "
-                "it does not count"
+                f"note: {condition.name}: not counted, because no run of {BASELINE} succeeded or "
+                "one measured 0"
             )
 
 

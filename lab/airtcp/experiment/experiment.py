@@ -158,8 +158,8 @@ class Experiment(Strict):
     quick_duration_s: Annotated[float, whole_seconds(1, 86_400)] = Field(
         10,
         alias="quick_duration",
-        description="limit of `--quick` for the duration of transfers; shorter than the default "
-        "where published values have the same verdicts",
+        description="limit of `--quick` for the duration of transfers; set it below the default if "
+        "the verdicts on published values stay the same",
     )
     parameters: Annotated[Parameters, AfterValidator(Parameters.check)] = Field(
         Parameters(), description="parameters of all cases that differ from the defaults"
@@ -192,9 +192,9 @@ class Experiment(Strict):
     )
     reading_of: Annotated[str, AfterValidator(checked_name), Shape(_name_shape)] = Field(
         "",
-        description="the experiment with the same published values, of which this one is another "
-        "reading, as the publication does not state a setting or contradicts itself; a published "
-        "value counts once, with the best of both",
+        description="another experiment with the same published values; this one assumes a "
+        "different setting where the publication is silent or contradicts itself; each value "
+        "counts once, with the better verdict",
     )
     figures: tuple[Figure, ...] = Field(
         (), description="figures of the report, in addition to those that every report has"

@@ -45,23 +45,23 @@ METRICS: Mapping[str, Metric] = {
     "request_response_ms_mean": Metric(
         "ms", "request_response: mean time from sending a request to the last byte of the reply"
     ),
-    "request_response_ms_p50": Metric("ms", "median of that time"),
-    "request_response_ms_p95": Metric("ms", "95th percentile of that time"),
-    "request_response_ms_p99": Metric("ms", "99th percentile of that time"),
-    "request_response_ms_max": Metric("ms", "maximum of that time"),
+    "request_response_ms_p50": Metric("ms", "median time of a request and its reply"),
+    "request_response_ms_p95": Metric("ms", "95th percentile of the times of requests"),
+    "request_response_ms_p99": Metric("ms", "99th percentile of the times of requests"),
+    "request_response_ms_max": Metric("ms", "longest time of a request and its reply"),
     "completion_time_ms_mean": Metric(
         "ms", "transfer, web: mean time from connect() to the last byte of the file or object"
     ),
-    "completion_time_ms_p50": Metric("ms", "median of that time"),
-    "completion_time_ms_p95": Metric("ms", "95th percentile of that time"),
+    "completion_time_ms_p50": Metric("ms", "median of the completion times"),
+    "completion_time_ms_p95": Metric("ms", "95th percentile of the completion times"),
     "page_time_ms_mean": Metric(
         "ms", "web: mean time from connect() for a page's first object to the end of its last"
     ),
-    "page_time_ms_p50": Metric("ms", "median of that time"),
-    "page_time_ms_p95": Metric("ms", "95th percentile of that time"),
+    "page_time_ms_p50": Metric("ms", "median of the page times"),
+    "page_time_ms_p95": Metric("ms", "95th percentile of the page times"),
     "command_time_ms_mean": Metric("ms", "command: mean time from its start to its end"),
-    "command_time_ms_p50": Metric("ms", "median of that time"),
-    "command_time_ms_p95": Metric("ms", "95th percentile of that time"),
+    "command_time_ms_p50": Metric("ms", "median of the command's run times"),
+    "command_time_ms_p95": Metric("ms", "95th percentile of the command's run times"),
     "retransmits": Metric(
         "segments", "segments that the sender retransmitted (its final tcpi_total_retrans)"
     ),
@@ -94,10 +94,12 @@ METRICS: Mapping[str, Metric] = {
         "", "share of the transfer's time in which the slow host's processor was busy"
     ),
     "tcp_rtt_ms_mean": Metric("ms", "mean of the sender's smoothed RTT, sampled periodically"),
-    "tcp_rtt_ms_p50": Metric("ms", "median of these samples"),
-    "tcp_rtt_ms_p95": Metric("ms", "95th percentile of these samples"),
+    "tcp_rtt_ms_p50": Metric("ms", "median of the samples of the smoothed RTT"),
+    "tcp_rtt_ms_p95": Metric("ms", "95th percentile of the samples of the smoothed RTT"),
     "ping_rtt_ms_p50": Metric("ms", "median round-trip time of ping during the transfer"),
-    "ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
+    "ping_rtt_ms_p95": Metric(
+        "ms", "95th percentile of the round-trip time of ping during the transfer"
+    ),
     "ping_loss_share": Metric(
         "", "share of the pings during the transfer that were not answered, up to the last answer"
     ),
@@ -107,35 +109,40 @@ METRICS: Mapping[str, Metric] = {
     "udp_ping_rtt_ms_p50": Metric(
         "ms", "median round-trip time of UDP requests during the transfer, over all classes"
     ),
-    "udp_ping_rtt_ms_p95": Metric("ms", "95th percentile of that time"),
-    "udp_ping_loss_share": Metric("", "share of these requests that were not answered"),
+    "udp_ping_rtt_ms_p95": Metric(
+        "ms", "95th percentile of the round-trip time of UDP requests during the transfer"
+    ),
+    "udp_ping_loss_share": Metric("", "share of the UDP requests that were not answered"),
     "udp_lost_share": Metric(
         "",
-        "share of the datagrams that the UDP receivers missed, up to the last one that arrived "
-        "before the sender's message that it has ended",
+        "share of the UDP datagrams that were lost, up to the last one that arrived before the "
+        "sender's end-of-transfer message",
     ),
-    "udp_reordered_share": Metric("", "share of these datagrams that arrived after one sent later"),
+    "udp_reordered_share": Metric(
+        "", "share of the UDP datagrams that arrived after one sent later"
+    ),
     "udp_jitter_ms": Metric(
         "ms", "jitter of UDP at the end of the transfer (RFC 3550, 6.4.1), mean of the streams"
     ),
     "cwnd_segments_mean": Metric(
         "segments", "mean of the sender's congestion window, sampled periodically"
     ),
-    "cwnd_segments_max": Metric("segments", "maximum of these samples"),
+    "cwnd_segments_max": Metric("segments", "maximum of the sampled congestion windows"),
     "ampdu_mpdus_mean": Metric("MPDUs", "mean number of MPDUs in a PPDU that carries data"),
     "airtime_data_share": Metric(
         "",
-        "share of the transfer's time taken by data: exchanges from RTS or PPDU to the response, "
-        "divided by octets",
+        "share of the transfer's time taken by data: each exchange, from RTS or PPDU to the "
+        "response, is shared between data and TCP ACKs in proportion to their octets",
     ),
     "airtime_ack_share": Metric(
         "",
-        "share of the transfer's time taken by TCP ACKs without data: the same exchanges",
+        "share of the transfer's time taken by TCP ACKs without data: their share of the octets "
+        "of each exchange",
     ),
     "airtime_idle_share": Metric(
         "",
-        "share of the transfer's time without such exchanges: AIFS, backoff, nothing to send, lost "
-        "responses; null if exchanges take more than all of the time",
+        "share of the transfer's time outside of exchanges with data or ACKs: AIFS, backoff, "
+        "nothing to send, lost responses; null if exchanges take more than all of the time",
     ),
     "airtime_collision_share": Metric(
         "", "share of the transfer's time taken by PPDUs, RTS and Trigger frames that overlapped"
@@ -148,23 +155,33 @@ METRICS: Mapping[str, Metric] = {
     "station_tx_share": Metric(
         "",
         "share of the captured part of the transfer in which a station's radio transmits, mean of "
-        "all stations; needs capture: air, as the next five; null if stations scan or join other "
-        "access points",
+        "all stations; needs capture: air; null if stations scan or join other access points",
     ),
     "station_rx_share": Metric(
         "",
-        "share in which it receives: whatever is sent on channels that overlap its own, for it or "
-        "for others; while it dozes, what its access point sends to groups",
+        "share of the captured part of the transfer in which a station's radio receives, mean of "
+        "all stations: whatever is sent on channels that overlap its own, for it or for others; "
+        "while it dozes, what its access point sends to groups; needs capture: air",
     ),
-    "station_doze_share": Metric("", "share in which it dozes (power_save)"),
-    "station_wakeups_per_s": Metric("1/s", "how often it stops dozing to send or receive"),
+    "station_doze_share": Metric(
+        "",
+        "share of the captured part of the transfer in which a station's radio dozes (power_save), "
+        "mean of all stations; needs capture: air",
+    ),
+    "station_wakeups_per_s": Metric(
+        "1/s",
+        "how often per second a station's radio stops dozing to send or receive, mean of all "
+        "stations; needs capture: air",
+    ),
     "station_power_w": Metric(
-        "W", "mean power of its radio, with the power that ns-3 assumes in each state by default"
+        "W",
+        "mean power of a station's radio, with the power that ns-3 assumes in each state by "
+        "default; needs capture: air",
     ),
     "station_energy_j_per_gb": Metric(
         "J/GB",
-        "energy of the radios of all stations per gigabyte of goodput; null if the capture is "
-        "shorter than the transfer",
+        "energy of the radios of all stations per gigabyte of goodput; needs capture: air; null if "
+        "the capture is shorter than the transfer",
     ),
     "tx_retries": Metric(
         "MPDUs",

@@ -62,7 +62,8 @@ class Published(Strict):
     )
     relative_to: Annotated[dict[str, str], Shape(lambda: by_parameter(parameter))] = Field(
         {},
-        description="makes the value a ratio: to the metric at the same parameters but these",
+        description="makes the value a ratio to the metric of the case that differs in these "
+        "parameters only",
     )
     metric: _Metric = Field(description="what was measured (docs/reference/metrics.md)")
     value: Annotated[float | Word, BeforeValidator(_read_value), Shape(_value_shape)] = Field(

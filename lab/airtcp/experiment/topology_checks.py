@@ -254,7 +254,10 @@ def _via(network: Network, flow: Flow) -> Iterator[str]:
         other.via and flow.via in (others := {other.sender, other.receiver}) and others & ends
         for other in network.flows
     ):
-        yield f"{flow.via!r} has a flow with one of the two that has its own `via`; remove one"
+        yield (
+            f"{flow.via!r} is also an end of another flow of these hosts that has a `via`; remove "
+            "one of the two"
+        )
 
 
 def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
@@ -310,7 +313,7 @@ def _missing_router(
     if any(network.of_node(name, parameters).router != "none" for name in ends):
         return None
     return Problem(
-        at, f"{flow.receiver} has ack_filter_at router, and neither end of the flow a router"
+        at, f"{flow.receiver} has ack_filter_at router, but neither end of the flow has a router"
     )
 
 

@@ -122,7 +122,7 @@ class Remote:
         while (ended := self._ssh("sh", script)).returncode == _BUSY:
             interrupts.check()
             if time.monotonic() > deadline:
-                raise StopError(f"{self}: another airtcp measures with this host")
+                raise StopError(f"{self}: another airtcp is using this host; wait until it ends")
             if not waiting:
                 say(f"{self}: waiting for another airtcp, or for its dead-man timer")
                 waiting = True

@@ -21,7 +21,7 @@ Depends: {image} (= {version})
 Suggests: {headers}
 Section: metapackages
 Priority: optional
-Description: Linux kernel with ACK policies of TCP (metapackage)
+Description: Linux kernel with TCP ACK policies (metapackage)
  This package depends on a Linux kernel in which a policy decides when TCP
  acknowledges data, and has the file that selects a policy when the host
  starts, /etc/sysctl.d/90-airtcp.conf. As installed, it selects none.

@@ -158,7 +158,7 @@ define KernelPackage/tcp-ackpol-{option.lower()}
 endef
 
 define KernelPackage/tcp-ackpol-{option.lower()}/description
- Acknowledgment policy of TCP: {title}.
+ TCP acknowledgment policy: {title}.
 endef
 
 $(eval $(call KernelPackage,tcp-ackpol-{option.lower()}))

@@ -62,8 +62,8 @@ class Bss(Capability):
     channel: Channel = parameter(
         "channel",
         36,
-        "primary channel; from 40 MHz on the secondary is the next above. 37 and 101 are at 6 GHz, "
-        "where the network has WPA3",
+        "primary channel; with 40 MHz or more, the secondary channel is the next higher one. 37 "
+        "and 101 are at 6 GHz, where the network has WPA3",
     )
     # Without WMM, mac80211 associates without HT, and so at rates of 802.11a.
     wmm: Annotated[OnOff, OnlyWith("standard", "802.11a", "802.11g")] = parameter(

@@ -47,9 +47,9 @@ class Host(Section):
     memory_linux54: OnOff = parameter(
         "memory_linux54",
         False,
-        "receive windows of half of the buffer, as before Linux 6.6, and more memory per segment, "
-        "of which small queues therefore allow fewer, as before 6.3 (net.ipv4.tcp_memory_linux54, "
-        "only in the laboratory)",
+        "receive windows of half the buffer, as before Linux 6.6, and more memory per segment, as "
+        "before 6.3, so that small queues admit fewer segments (net.ipv4.tcp_memory_linux54, only "
+        "in the laboratory)",
     )
     gro: OnOff = parameter("gro", True, "generic receive offload on every interface")
     gso: OnOff = parameter("gso", True, "generic segmentation offload on every interface")

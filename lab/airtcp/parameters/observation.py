@@ -58,8 +58,8 @@ class Observation(Workload, Path):
     capture: Capture = parameter(
         "capture",
         (),
-        "where packets are captured: off, or any of server,station,air; at the server behind its "
-        "delay, rate and loss",
+        "where packets are captured: off, or any of server,station,air; packets that the server "
+        "sends are captured after its delay, rate and loss have been applied",
     )
     capture_duration_s: Annotated[float | None, duration(0.001, 86400, "unlimited")] = parameter(
         "capture_duration",
@@ -69,14 +69,14 @@ class Observation(Workload, Path):
     cwnd_trace: OnOff = parameter(
         "cwnd_trace",
         False,
-        "record cwnd of the sender at every ACK: cwnd-trace.txt; of a longer run only the last "
-        "200,000 segments or so, in both directions",
+        "record cwnd of the sender at every ACK: cwnd-trace.txt; a longer run keeps only "
+        "about the last 200,000 segments, counting both directions",
     )
     ack_trace: OnOff = parameter(
         "ack_trace",
         False,
-        "record every decision of ACK policies and every ACK: ack-trace.txt; of a longer run only "
-        "the last 600,000 or so",
+        "record every decision of ACK policies and every ACK: ack-trace.txt; a longer run keeps "
+        "only about the last 600,000",
     )
 
     def own_conflicts(self) -> Iterator[Conflict]:

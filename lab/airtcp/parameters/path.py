@@ -106,7 +106,7 @@ class Path(SlowHost, Router, Access, LinkPreset):
             if packet_s > (most_s := _MOST_BYTES_OF_A_PACKET * byte_s):
                 yield Conflict(
                     packet,
-                    f"is more than that of {_MOST_BYTES_OF_A_PACKET} bytes; allowed with {byte} "
+                    f"is more than {_MOST_BYTES_OF_A_PACKET} bytes take; allowed with {byte} "
                     f"{round(byte_s * 1e9)}ns: up to {most_s * 1e6:.0f}us",
                 )
 

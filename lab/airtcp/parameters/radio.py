@@ -202,7 +202,7 @@ class Radio(DataRate):
         parameter(
             "capture_effect",
             PRESET,
-            "snr: of frames that overlap, a receiver gets the stronger one if its SINR suffices; "
+            "snr: of overlapping frames, a receiver decodes the stronger one if its SINR suffices; "
             "off: it loses both",
         )
     )

@@ -47,8 +47,8 @@ class Stations(Section):
     direction: Annotated[Literal["download", "upload", "both"], DefaultTopologyOnly()] = parameter(
         "direction",
         "download",
-        "download: the server sends; upload: the station sends; both: at the same time, where "
-        "sender parameters are the station's and both hosts have the ACK policy",
+        "download: the server sends; upload: the station sends; both: both at the same time; "
+        "sender parameters then apply to the station, the ACK policy to both hosts",
     )
 
 
@@ -89,7 +89,7 @@ class Traffic(Section):
         "addresses",
     )
     server_command: Annotated[Command, _COMMAND] = parameter(
-        "server_command", None, "command: a line for sh, run at the sender beside the command"
+        "server_command", None, "command: a line for sh, run at the sender alongside the command"
     )
     command_times: Annotated[int, count(1, 10000), _COMMAND] = parameter(
         "command_times", 1, "command: how many times it is run, one after another"

@@ -74,8 +74,8 @@ def plots(results: Results) -> Iterator[Plot]:
         yield Plot(
             "airtime",
             "Airtime",
-            "An exchange is a PPDU, SIFS and the response, divided by octets between data and TCP "
-            "ACKs. Idle includes AIFS and backoff.",
+            "The airtime of an exchange, a PPDU, SIFS and the response, is shared between data and "
+            "TCP ACKs in proportion to their octets. Idle includes AIFS and backoff.",
             "; ".join(
                 f"{row.condition.label}, {row.measured.policy}: {_listed_airtime(row.measured)}"
                 for row in _rows_with(on_air, _AIRTIME)

@@ -55,8 +55,8 @@ def plot(results: Results) -> Plot | None:
     return Plot(
         "map",
         "Positions",
-        f"A radio is heard up to a distance of {reach} m, unless one of two has an snr or the "
-        "topology hides them from each other.",
+        f"Radios up to {reach} m apart hear each other, unless one of them has a fixed snr or the "
+        "topology lists the two under hidden.",
         "; ".join(
             f"{name}: {' to '.join(str(position) for position in path)}"
             for name, path in paths.items()

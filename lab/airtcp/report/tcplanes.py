@@ -118,8 +118,8 @@ def caption(lanes: Lanes) -> str:
     if lanes.bursts:
         where = " and ".join(lanes.bursts)
         parts.append(
-            f"Above the radios, at the {where}: a line is a data segment or, below it, an ACK, "
-            "when the node sent or received it."
+            f"Above the radios, as captured at the {where}: an upper line is a data segment, a "
+            "lower line an ACK, at the time at which the node sent or received it."
         )
     if lanes.waits:
         fired = sum(wait.fired for wait in lanes.waits)

@@ -204,11 +204,11 @@ class Durations:
 
     def __str__(self) -> str:
         if self.shortest_s == self.published_s == self.longest_s:
-            return f"The published runs and these last {self.published_s:g} s"
+            return f"Both the published runs and these runs last {self.published_s:g} s"
         ours = f"{self.longest_s:g} s"
         if self.shortest_s < self.longest_s:
             ours = f"{self.shortest_s:g} to {ours}"
-        return f"The published runs last {self.published_s:g} s, these {ours}"
+        return f"The published runs last {self.published_s:g} s, these runs {ours}"
 
     @property
     def warning(self) -> str | None:

@@ -55,8 +55,9 @@ def left_out(jobs: Sequence[Request], out_dir: Path) -> str:
     if not others:
         return ""
     return (
-        f"note: results.json does not include {counted(others, 'other run')} in {out_dir} "
-        "with other settings or seeds; a command with all of them does, with the same kernel"
+        f"note: results.json leaves out {counted(others, 'run')} in {out_dir} with other settings "
+        "or seeds; to include them, run one command with all settings and seeds, and the same "
+        "kernel"
     )
 
 

@@ -348,7 +348,7 @@ class _Memory:
                 self._room_mb, self._why = 0, ""
         fitting = max(1, self._room_mb // needed_mb) if needed_mb else self._processes
         if self._why and fitting < min(self._processes, len(todo)):
-            self._say(f"{self._why}, a run may take {needed_mb} MB: {fitting} at once")
+            self._say(f"{self._why}, a run may take {needed_mb} MB, so only {fitting} at once")
 
     def has_room(self, job: RunRequest, running: Sequence[_Worker]) -> bool:
         """Whether another run fits beside those that are running. A single run always does."""

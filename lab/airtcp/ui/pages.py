@@ -177,7 +177,7 @@ def _plots(results: Results, run: Run, at_ms: int | None) -> tuple[list[Plot], l
             figure = inside.over_time(lines, Policies(results.policies))
             plots.append(Plot("time", title, f"Seed {run.seed}.", title, figure))
         else:
-            notes.append(f"{title}: only of workload bulk over TCP.")
+            notes.append(f"{title}: available only for the workload bulk over TCP.")
     except AirtcpError as error:
         notes.append(str(error))
     try:

@@ -141,7 +141,7 @@ enum airsim_cmd {
  * @AIRSIM_ATTR_PATH_LOSS_REFERENCE_MDB: loss at 1 m; default: Friis at 5.15 GHz
  * @AIRSIM_ATTR_CCA_THRESHOLD_MDBM: weaker signals are not detected
  * @AIRSIM_ATTR_RATE_IDEAL: fixed rate: it is the highest one, and each PPDU is
- *	sent with the MCS and streams with which most arrives at its SNR
+ *	sent with the MCS and streams with the highest expected throughput
  * @AIRSIM_ATTR_DOPPLER_MILLIHZ: maximum Doppler frequency of fading; 0: none
  * @AIRSIM_ATTR_RICIAN_K_MILLI: power of the line of sight, in thousandths of
  *	that of all scattered paths; 0: Rayleigh fading

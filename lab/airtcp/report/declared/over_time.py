@@ -203,7 +203,7 @@ def build(declared: FigureRecord, results: Results, slug: str, notes: list[str])
     seeds = sorted({item.run.seed for item in series_read})
     caption = f"{quantity.caption}; seed {' and '.join(map(str, seeds))}."
     if figure.over_time == "ping" and any(item.run.settings.stations > 1 for item in series_read):
-        caption += " Of several stations the first."
+        caption += " Only the first station is shown."
     table = _table(figure, quantity, series_read)
     describe = _histogram if figure.histogram else _over_time
     return Plot(

@@ -99,9 +99,8 @@ static void airsim_exchange_send_ppdu(struct airsim_radio *radio, u64 now_ns)
 }
 
 /*
- * Builds what an EDCA function sends: a PPDU, or of best effort at an access
- * point with UL OFDMA a Trigger frame, if it is due, or if nothing else is to be
- * sent.
+ * Builds what an EDCA function sends: a PPDU. For best effort at an access point
+ * with UL OFDMA it is a Trigger frame if one is due or nothing else is to be sent.
  */
 static bool airsim_exchange_build(struct airsim_radio *radio, u8 ac, u64 now_ns)
 {

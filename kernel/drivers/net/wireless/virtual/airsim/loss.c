@@ -163,7 +163,7 @@ static bool airsim_arrives(const struct airsim_rate *rate, s32 snr_mdb,
 }
 
 /**
- * airsim_best_rate - the rate at which most of an MPDU arrives
+ * airsim_best_rate - the rate with the highest expected throughput of MPDUs
  * @rate: a valid rate of which format, width and guard interval are kept, and
  *	which receives the MCS and streams, or the rate of OFDM
  * @streams: maximum number of spatial streams

@@ -3,8 +3,8 @@
  * The UL OFDMA scheduler of an access point: when to send a Trigger frame, to
  * which stations, and on which resource units.
  *
- * The access point knows of a station's queue what the station has reported in
- * the last frame that arrived, and whether it has sent data to the station since.
+ * All that the access point knows about a station's queue is the report in the
+ * last frame that arrived from it, and whether it has sent data to it since.
  * A Basic Trigger frame is due for stations that have reported data. A BSRP
  * Trigger frame asks others first: those to which it has sent data, which may have
  * caused TCP ACKs, those that have sent data lately, and those that hardly contend
