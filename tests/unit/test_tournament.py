@@ -167,7 +167,7 @@ def test_latency_and_rtt_are_geometric_means_over_conditions() -> None:
         result_of("aad", dict.fromkeys(metrics, (10, 2))),
         result_of("aad", {}),
     ]
-    standing = Standing("aad", "", results, bases)
+    standing = Standing("aad", "", results, bases, [])
     # The geometric mean of 8 and 2, of 2 and 2, and of 0.5 and 2.
     assert standing.latency_p50_ratio == pytest.approx(4)
     assert standing.latency_p99_ratio == pytest.approx(2)
@@ -180,7 +180,7 @@ def test_conditions_have_the_same_weight_in_the_rate_of_acks() -> None:
     few = result_of("aad", {"acks_sent": (500, 500)})
     many = result_of("aad", {"acks_sent": (1500, 1500)})
     many = replace(many, runs=[*many.runs, *many.runs])
-    assert Standing("aad", "", [few, many], []).acks_per_s == pytest.approx(200)
+    assert Standing("aad", "", [], [], [few, many]).acks_per_s == pytest.approx(200)
 
 
 def test_acks_and_their_airtime_count_in_bulk_transfers_only() -> None:
@@ -190,12 +190,29 @@ def test_acks_and_their_airtime_count_in_bulk_transfers_only() -> None:
         result_of("aad", {"acks_sent": (9, 9), "airtime_ack_share": (0.9, 0.9)}, is_time=True),
         result_of("aad", {}),
     ]
-    standing = Standing("aad", "", results, results)
+    standing = Standing("aad", "", results, results, results)
     assert standing.acks_per_s == pytest.approx(200)
     assert standing.ack_airtime == pytest.approx(0.25)
-    nothing = Standing("aad", "", results[3:], results[3:])
+    nothing = Standing("aad", "", results[3:], results[3:], results[3:])
     assert (nothing.acks_per_s, nothing.ack_airtime) == (None, None)
     assert judge.table([nothing]).split()[-1] == "-"
+
+
+def test_acks_that_filters_drop_do_not_count() -> None:
+    result = result_of("aad", {"acks_sent": (5000, 5000), "acks_filtered": (4000, 3000)})
+    assert Standing("aad", "", [], [], [result]).acks_per_s == pytest.approx(300)
+
+
+def test_rates_of_acks_are_compared_under_the_same_conditions() -> None:
+    """aad takes no part in the second, in which there are ten times as many ACKs."""
+    lan, far = contests()[:2]
+    runs = [
+        run.model_copy(update={"metrics": run.metrics | {"acks_sent": 5000.0}})
+        for run in far.results["default"].runs
+    ]
+    far = replace(far, results={"default": replace(far.results["default"], runs=runs)})
+    standings = judge.standings([lan, far], TITLES)
+    assert [standing.acks_per_s for standing in standings] == [100, 100]
 
 
 def test_an_entrant_is_judged_only_where_it_competed() -> None:

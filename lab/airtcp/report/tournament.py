@@ -96,9 +96,10 @@ def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command
         "significant or not. Won, tied, lost: numbers of conditions. Failed: number of those",
         "without a pair of successful runs. p99: 99th percentile of request times. Completion:",
         "mean time of files and objects of web pages. TCP RTT: median of the sender's smoothed",
-        "RTT. ACKs/s: rate of ACKs over bulk transfers. The second table has all conditions;",
-        "there, **bold** values are won or lost: they differ by more than the 95% interval and by",
-        "more than 1%.",
+        "RTT. ACKs/s: rate of ACKs that filters let through, over the bulk transfers in which all",
+        "policies take part. The second table has all conditions; there, **bold** values are won",
+        "or lost: they differ by more than the 95% interval and by more than 1%. Of cells without",
+        "a difference, up to 5% may be bold by chance.",
         "",
         "| Policy | | Goodput | Worst | Won | Tied | Lost | Failed | p99 | Completion | TCP RTT "
         "| ACKs/s |",

@@ -125,13 +125,15 @@ def _by_pair(runs: Sequence[RunRecord], metric: str) -> dict[tuple[str, int], fl
 class Standing:
     """An entrant over all conditions that count. Ratios are to the baseline.
 
-    failed: number of conditions in which its runs failed and no pair of runs is left.
+    shared: those of its results under conditions in which every entrant has one. failed: number of
+    conditions in which its runs failed and no pair of runs is left.
     """
 
     entrant: str
     title: str
     results: Sequence[Result]
     baselines: Sequence[Result]
+    shared: Sequence[Result]
     failed: int = 0
 
     @cached_property
@@ -164,22 +166,25 @@ class Standing:
 
     @property
     def acks_per_s(self) -> float | None:
-        """The mean rate of ACKs without data, over conditions with bulk transfers."""
-        return self._mean("acks_sent", _seconds)
+        """The mean rate of ACKs without data that filters let through, over shared bulk transfers.
+
+        Without the conditions of some entrants only: on a cable there are many more ACKs.
+        """
+        return self._mean(_acks_per_s)
 
     @property
     def ack_airtime(self) -> float | None:
         """The mean share of airtime of exchanges that carry only ACKs, over the same."""
-        return self._mean("airtime_ack_share")
+        return self._mean(lambda run: run.values.get("airtime_ack_share"))
 
     def count(self, verdict: Verdict) -> int:
         return sum(one.verdict == verdict for one in self.results)
 
-    def _mean(self, metric: str, per: Callable[[RunRecord], float] = lambda _: 1.0) -> float | None:
-        """The mean over conditions with bulk transfers, of each of which the mean over runs."""
+    def _mean(self, value: Callable[[RunRecord], float | None]) -> float | None:
+        """The mean over shared bulk transfers, of each of which the mean over runs."""
         of_conditions = (
-            [run.values[metric] / per(run) for run in one.runs if metric in run.values]
-            for one in self.results
+            [known for run in one.runs if (known := value(run)) is not None]
+            for one in self.shared
             if not one.less_is_better
         )
         means = [fmean(values) for values in of_conditions if values]
@@ -195,9 +200,13 @@ class Standing:
         return geometric_mean(ratios) if ratios else None
 
 
-def _seconds(run: RunRecord) -> float:
-    """The duration of a bulk transfer."""
-    return parse_duration_s(str(run.parameters["duration"]))
+def _acks_per_s(run: RunRecord) -> float | None:
+    """The rate of ACKs without data that arrived in a bulk transfer, but for those that got lost."""
+    sent = run.values.get("acks_sent")
+    if sent is None:
+        return None
+    arrived = sent - run.values.get("acks_filtered", 0)
+    return arrived / parse_duration_s(str(run.parameters["duration"]))
 
 
 def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[Standing]:
@@ -206,6 +215,8 @@ def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[St
     titles: of all entrants, by name. Conditions in side tables do not count.
     """
     counted = [contest for contest in contests if not contest.condition.side]
+    names = {name for contest in counted for name in contest.results}
+    shared = [contest for contest in counted if names <= contest.results.keys()]
     found = []
     for name, title in titles.items():
         having = [contest for contest in counted if name in contest.results]
@@ -217,6 +228,7 @@ def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[St
                     title,
                     [contest.results[name] for contest in having],
                     [contest.results[BASELINE] for contest in having],
+                    [contest.results[name] for contest in shared if name in contest.results],
                     failed,
                 )
             )
