@@ -208,6 +208,32 @@ def test_the_trend_needs_three_of_four_neighbours(
     assert first.agreement == verdict
 
 
+@pytest.mark.parametrize(
+    ("theirs", "neighbour", "verdict"),
+    [
+        # Our values, 12 and 11, are ordered in the opposite way, if there is an order.
+        (("exact", 60), ("exact", 80), "differs"),
+        (("at least", 60), ("exact", 80), "same trend"),
+        (("exact", 60), ("at most", 80), "same trend"),
+        (("exact", 60), ("at least", 80), "differs"),
+    ],
+)
+def test_a_bound_has_an_order_only_if_it_decides_it(
+    tmp_path: Path, theirs: tuple[str, float], neighbour: tuple[str, float], verdict: str
+) -> None:
+    """A third value has an order with both, and ours are in this order."""
+    given = {"0ms": theirs, "10ms": neighbour, "20ms": ("exact", 1)}
+    values = [
+        published(f"delay: {delay}", value, precision=precision)
+        for delay, (precision, value) in given.items()
+    ]
+    head = HEAD.replace("[0ms, 10ms]", "[0ms, 10ms, 20ms]")
+    of = load(write(tmp_path, head + "".join(values)))
+    ours = zip(given, (12.0, 11.0, 4.0), strict=True)
+    first, *_ = compared(of, {("default", delay): [value] for delay, value in ours})
+    assert first.agreement == verdict
+
+
 def test_the_trend_compares_values_of_the_same_metric(tmp_path: Path) -> None:
     """Neither a ratio nor another metric, which are ordered in the opposite way."""
     of = experiment(
@@ -282,6 +308,18 @@ def test_the_page_has_a_row_for_each_value_and_the_reasons(tmp_path: Path) -> No
     assert page.partition("has none.\n\n")[2] == PAGE.replace(
         "Statkus", papers.CITATIONS["statkus-2017"]
     )
+
+
+def test_a_gain_is_marked_and_does_not_count(tmp_path: Path) -> None:
+    of = experiment(
+        tmp_path, published("ack_policy: default", 100), published("ack_policy: aad", 120)
+    )
+    runs = [(case, record(case, 1, {"goodput_mbps": 100.0})) for case in of.cases()]
+    page = reproduction.page([(of, assembly.document(of, of.cases(), KERNEL, runs, COMMAND))])
+    assert page.count("| a table |") == 2
+    gain = "ack_policy aad, relative to ack_policy default"
+    assert f"| a table (computed) | {gain} | `goodput_mbps` | 1.2 | 1 | 1 | 0.83 | differs |" in page
+    assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 0 | 1 | 0 |" in page
 
 
 def test_a_reason_of_its_own_is_enough(tmp_path: Path) -> None:

@@ -71,10 +71,19 @@ def test_verdict_of_a_ratio(measured: float, published: float, verdict: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("measured", "verdict"), [(1.09, "within 10%"), (0.91, "within 10%"), (1.11, "differs")]
+    ("measured", "published", "verdict"),
+    [
+        (1.09, 1.0, "within 10%"),
+        (0.91, 1.0, "within 10%"),
+        (1.11, 1.0, "differs"),
+        (0.92, 1.019, "within 10%"),
+        (0.91, 1.019, "differs"),  # within 10% of 1, but not of the ratio
+    ],
 )
-def test_an_approximate_ratio_of_1_may_differ_by_10_percent(measured: float, verdict: str) -> None:
-    assert verdicts.of_ratio(measured, 1.0, "approximate") == verdict
+def test_an_approximate_ratio_of_1_may_differ_by_10_percent(
+    measured: float, published: float, verdict: str
+) -> None:
+    assert verdicts.of_ratio(measured, published, "approximate") == verdict
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def _card(out_dir: Path, number: int) -> Card:
 
 def _reproduced(document: SweepDocument) -> str:
     """How many published values of the measured cases there are, by verdict."""
-    counts = Counter(row.agreement for row in document.published)
+    counts = Counter(row.agreement for row in document.published if not row.derived)
     known = [verdict for verdict in get_args(Verdict) if verdict != "not measured"]
     parts = [f"{counts[verdict]} {verdict}" for verdict in known if counts[verdict]]
     return ", ".join(parts) or ("none for these cases" if counts else "none")

@@ -367,7 +367,7 @@ def _published_row(row: PublishedComparison) -> PublishedRow:
         "" if row.ratio is None else f"{row.ratio:.2f}",
         row.agreement,
         "" if row.agreement == "within 10%" else row.reason,
-        row.source,
+        reproduction.source(row),
     )
 
 

@@ -175,9 +175,9 @@ def _verdict(value: _Value, declared: Sequence[_Value]) -> Verdict:
 def _ordered(value: _Value, mean: float, declared: Sequence[_Value]) -> bool:
     """Whether our values are ordered as the published ones.
 
-    The value is compared with published values of the same metric that differ in one factor and by
-    at least 5%. Of those that we have measured, three quarters must be on the same side, by at
-    least 1%.
+    The value is compared with published values of the same metric that differ in one factor and are
+    certainly at least 5% apart. Of those that we have measured, three quarters must be on the same
+    side, by at least 1%.
     """
     published = value.published
     agreeing = []
@@ -186,12 +186,19 @@ def _ordered(value: _Value, mean: float, declared: Sequence[_Value]) -> bool:
         if other.metric != published.metric or other.relative_to or comparable.summary is None:
             continue
         differing = sum(value.under[name] != setting for name, setting in comparable.under.items())
-        apart = float(published.value) - float(other.value)
+        apart = _apart(published, other)
         if differing == 1 and apart and abs(apart) >= _APART * float(other.value):
             ours_apart = mean - comparable.summary.mean
             seen = abs(ours_apart) >= verdicts.SEEN * comparable.summary.mean
             agreeing.append(seen and ours_apart * apart > 0)
     return bool(agreeing) and sum(agreeing) >= _ORDERED_SHARE * len(agreeing)
+
+
+def _apart(published: Published, other: Published) -> float:
+    """By how much a published value is above another; 0 if a bound leaves open which is larger."""
+    apart = float(published.value) - float(other.value)
+    above, below = (published, other) if apart > 0 else (other, published)
+    return 0.0 if above.precision == "at most" or below.precision == "at least" else apart
 
 
 @dataclass(frozen=True)

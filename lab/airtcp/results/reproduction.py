@@ -93,11 +93,13 @@ def _of(
 
 
 def _totals(paper: Paper, documents: Sequence[tuple[Experiment, SweepDocument]]) -> str:
-    """The number of values by verdict; of several readings of a value the best counts."""
+    """The number of declared values by verdict; of several readings of a value the best counts."""
     ranks = get_args(Verdict)
     best: dict[object, Verdict] = {}
     for experiment, document in _of(paper, documents):
         for row in document.published:
+            if row.derived:
+                continue
             key = _published_value(experiment, row)
             best[key] = min(row.agreement, best.get(key, ranks[-1]), key=ranks.index)
     counts = Counter(best.values())
@@ -147,9 +149,9 @@ def _cells(row: Comparison) -> list[str]:
     if row.reason and verdict != "within 10%":
         verdict += f": {row.reason}"
     return [
-        row.source,
+        source(row),
         _where(row),
-        f"`{row.metric}`{unit}",
+        f"`{row.metric}`{unit}".rstrip(),
         theirs(row),
         ours(row),
         str(row.n),
@@ -166,6 +168,11 @@ def _where(row: Comparison) -> str:
 
 def _factors(factors: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in factors.items())
+
+
+def source(row: Comparison) -> str:
+    """Where the value was published; a gain is computed from two values of this source."""
+    return f"{row.source} (computed)" if row.derived else row.source
 
 
 def theirs(row: Comparison) -> str:

@@ -25,8 +25,11 @@ times that; where the published ratio is 1 within 2%, the measured one must be w
 10% if the published one is approximate (read off a figure, or given as "close to").
 Other values show the same trend if they are above or below our values of cases that differ in one
 factor, as the published one is, and ratios if they change in the same direction; by at least 1%.
-Of these cases, those count whose published value or bound is at least 5% apart, and three quarters
-of them suffice. A published ratio that is 1 within 2% has no direction.
+Of these cases, those count whose published value is at least 5% apart, or a bound that is beyond it
+by as much, and three quarters of them suffice. A published ratio that is 1 within 2% has no
+direction.
+Ratios whose source is marked as computed are gains between two of the published values. They have a
+verdict, but do not count in the following table.
 A publication may admit several readings of an ACK policy, or of the setting of an experiment. Each
 value is then compared with each of them, and counts once, with its best verdict.
 ± is half of the 95% confidence interval over seeds (Student's t); one seed has none."""
@@ -54,13 +57,13 @@ def of_value(measured: float, published: float, precision: Precision, ordered: b
 def of_ratio(measured: float, published: float, precision: Precision) -> Verdict:
     """Verdict on a ratio of two values of the same metric."""
     change, published_change = measured - 1, published - 1
+    is_near = abs(measured / published - 1) <= _WITHIN
     if abs(published_change) < _UNCHANGED:
         unchanged = abs(change) <= _UNCHANGED_WITHIN[precision]
-        return "within 10%" if unchanged else "differs"
+        return "within 10%" if unchanged and is_near else "differs"
     if change * published_change <= 0 or abs(change) < SEEN:
         return "differs"
     same_change = 1 / _CHANGE_WITHIN <= change / published_change <= _CHANGE_WITHIN
-    is_near = abs(measured / published - 1) <= _WITHIN
     return "within 10%" if same_change and is_near else "same trend"
 
 
