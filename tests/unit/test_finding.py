@@ -99,6 +99,25 @@ def test_policies_are_compared_by_their_means_over_conditions() -> None:
     assert sentence([*near, *far]).startswith("Of 3 ACK policies, count is best: goodput is 15.0%")
 
 
+def test_without_a_significant_gain_the_baseline_is_best_only_if_it_is_on_average() -> None:
+    noisy = [value * wobble for value, wobble in zip(BASE, (1.3, 0.95, 1.15), strict=True)]
+    near = policies(("default", BASE), ("aad", noisy), ("count", times(0.9)))
+    far = policies(("default", BASE), ("aad", times(0.98)), ("count", times(0.9)), delay="10ms")
+    assert sentence([*near, *far]).startswith(
+        "Of 3 ACK policies, none is significantly better than default: with aad, goodput is up to "
+        "2.0% lower than with default (delay 10 ms;"
+    )
+
+
+def test_the_only_policy_with_significant_gains_has_the_clearest_one() -> None:
+    """Even if another has more on average."""
+    noisy = [value * wobble for value, wobble in zip(BASE, (1.5, 0.9, 1.2), strict=True)]
+    near = policies(("default", BASE), ("aad", times(1.1)), ("count", noisy))
+    far = policies(("default", BASE), ("aad", times(1.1)), ("count", noisy), delay="10ms")
+    text = sentence([*near, *far])
+    assert text.startswith("Of 3 ACK policies, aad has the clearest gain: goodput is up to 10.0%")
+
+
 def test_a_loss_under_one_condition_is_named() -> None:
     near = policies(("default", BASE), ("aad", times(1.1)))
     far = policies(("default", BASE), ("aad", times(0.6)), delay="10ms")

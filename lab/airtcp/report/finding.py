@@ -91,13 +91,16 @@ def _subject(compared: Comparison, best: str, is_better: bool, is_worse: bool) -
     among = f"Of {count} {compared.kind},"
     several = len(compared.of(best)) > 1
     average = " on average" if several else ""
+    highest = max(map(compared.overall, compared.names))
+    if not is_better and highest > 1:
+        return f"{among} none is significantly better than {compared.baseline}: with {best}, {title}"
     if not is_better:
         return f"{among} {compared.baseline} is best{average}: with {best}, the next, {title}"
-    if not is_worse and compared.overall(best) >= max(1, *map(compared.overall, compared.names)):
-        return f"{among} {best} is best{average}: {title}"
-    if several:
+    if is_worse:
         return f"{among} none is best everywhere: with {best}, {title}"
-    return f"{among} {best} has the clearest gain: {title}"
+    if compared.overall(best) < max(1, highest):
+        return f"{among} {best} has the clearest gain: {title}"
+    return f"{among} {best} is best{average}: {title}"
 
 
 def _change(row: Row, than: str) -> str:
