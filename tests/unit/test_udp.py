@@ -16,6 +16,7 @@ from airtcp.results import metrics as run_metrics
 from airtcp.results import timeseries
 from airtcp.steps.workloads.bulk import jain
 from airtcp.testbed.default import testbed
+from airtcp.testbed.model import Testbed
 
 UDP = {"udp_lost_share", "udp_reordered_share", "udp_jitter_ms"}
 
@@ -75,6 +76,34 @@ def test_udp_goodput_covers_the_time_when_all_flows_are_active(
     metrics = run_metrics.compute(run, two)
     assert metrics["goodput_mbps"] == pytest.approx(sum(shares_mbps))
     assert metrics["goodput_jain"] == pytest.approx(jain(numpy.array(shares_mbps)))
+
+
+def mixed(run: Path, start_s: float) -> Testbed:
+    """A run in which a TCP download of 4 s, 70 Mbit/s at first and then 110, meets a UDP one.
+
+    The UDP download begins start_s after it, and has 1, 2, 3 and 4 Mbit/s in its seconds.
+    """
+    write_run(run)
+    begin_s = START_NS / 1e9 + start_s - UDP_START_S
+    write_udp(run, packets=100, rates_mbps=[1, 2, 3, 4], name="2", start_s=begin_s, length_s=4)
+    two = testbed(Parameters().replace({"stations": 2, "duration": "4s"}))
+    first, second = two.flows
+    return replace(two, flows=(first, replace(second, protocol="udp")))
+
+
+def test_goodput_of_tcp_and_udp_covers_the_time_when_both_are_active(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    metrics = run_metrics.compute(run, mixed(run, start_s=1.0))
+    shares_mbps = (110, 2)
+    assert metrics["goodput_mbps"] == pytest.approx(sum(shares_mbps), rel=0.02)
+    assert metrics["goodput_jain"] == pytest.approx(jain(numpy.array(shares_mbps)), rel=0.02)
+    assert metrics["flow_jain"] is None
+
+
+def test_tcp_and_udp_flows_that_barely_overlap_are_an_error(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(AirtcpError, match=r"the 2 flows overlap for only 0\.\d s of 4 s"):
+        run_metrics.compute(run, mixed(run, start_s=3.5))
 
 
 @pytest.mark.parametrize(

@@ -148,21 +148,29 @@ def _goodput_together(
     clients: Sequence[Iperf3],
     received: Sequence[TcpTrace],
 ) -> dict[str, Value]:
-    """Goodput of flows that last for the whole run, and their fairness."""
+    """Goodput of flows that last for the whole run, and their fairness.
+
+    Several are compared over the time in which all of them were active.
+    """
+    duration_s = testbed.parameters.duration_s
     goodputs_mbps = numpy.array([_goodput_mbps(client) for client in clients])
-    udp = [index for index, flow in enumerate(flows) if flow.protocol == "udp"]
-    if len(udp) > 1:
-        pairs = [(flows[index], clients[index]) for index in udp]
-        goodputs_mbps[udp] = _udp_together_mbps(run_dir, testbed.parameters.duration_s, pairs)
+    of_udp = numpy.array([flow.protocol == "udp" for flow in flows])
+    udp = [read_iperf3(run_dir / flow.file("server")) for flow in flows if flow.protocol == "udp"]
+    times_s = [*map(_connected_s, received), *map(_receiving_s, udp)]
     values: dict[str, Value] = {}
-    if len(received) > 1:
-        flows_mbps = _together_mbps(run_dir, received, testbed.parameters.duration_s)
-        values["flow_jain"] = jain(flows_mbps)
-        of_tcp = [flow.protocol == "tcp" for flow in flows]
-        if sum(of_tcp) > 1:
+    if len(times_s) > 1:
+        window_s = _overlap(times_s)
+        length_s = window_s[1] - window_s[0]
+        _check_overlap(run_dir, len(times_s), length_s, duration_s)
+        connections_mbps = _tcp_mbps(received, window_s)
+        if len(received) > 1:
+            values["flow_jain"] = jain(connections_mbps)
+        if received and len(flows) > 1:
             connections = [flow.flows for flow in flows if flow.protocol == "tcp"]
             first = numpy.cumsum([0, *connections[:-1]])
-            goodputs_mbps[of_tcp] = numpy.add.reduceat(flows_mbps, first)
+            goodputs_mbps[~of_udp] = numpy.add.reduceat(connections_mbps, first)
+        if udp and (received or length_s <= _WHOLE * duration_s):
+            goodputs_mbps[of_udp] = _udp_mbps(udp, window_s)
     values |= _goodputs(flows, goodputs_mbps)
     # Flows between servers have no station.
     stations = list(dict.fromkeys(flow.station for flow in flows if flow.station))
@@ -216,33 +224,21 @@ def _receiving_s(server: Iperf3) -> tuple[float, float]:
     return start_s, start_s + server.number("end", "sum_received", "seconds")
 
 
-def _together_mbps(run_dir: Path, receiver: Sequence[TcpTrace], duration_s: float) -> Floats:
-    """Goodput of each connection while all were active: they do not start and end together."""
-    window_s = _overlap(list(map(_connected_s, receiver)))
-    length_s = window_s[1] - window_s[0]
-    _check_overlap(run_dir, len(receiver), length_s, duration_s)
+def _tcp_mbps(receiver: Sequence[TcpTrace], window_s: tuple[float, float]) -> Floats:
+    """Goodput of each connection between two times since the epoch."""
     received = [
         numpy.diff(
             numpy.interp(window_s, trace.columns["time_ns"] / 1e9, trace.columns["bytes_received"])
         )[0]
         for trace in receiver
     ]
+    length_s = window_s[1] - window_s[0]
     return numpy.asarray(8 * numpy.array(received) / length_s / 1e6, dtype=numpy.float64)
 
 
-def _udp_together_mbps(
-    run_dir: Path, duration_s: float, flows: Sequence[tuple[Flow, Iperf3]]
-) -> Floats:
-    """Goodput of UDP flows while all were active, or, if that is nearly always, over their times.
-
-    Flows begin and end apart if one waits for another, on its control connection.
-    """
-    servers = [read_iperf3(run_dir / flow.file("server")) for flow, _ in flows]
-    window_s = _overlap([_receiving_s(server) for server in servers])
+def _udp_mbps(servers: Sequence[Iperf3], window_s: tuple[float, float]) -> Floats:
+    """Goodput of each flow between two times since the epoch."""
     length_s = window_s[1] - window_s[0]
-    _check_overlap(run_dir, len(flows), length_s, duration_s)
-    if length_s > _WHOLE * duration_s:
-        return numpy.array([_goodput_mbps(client) for _, client in flows])
     return numpy.array([_received_bits(server, window_s) for server in servers]) / length_s / 1e6
 
 
