@@ -74,6 +74,21 @@ def test_numbers_are_on_the_right_with_six_digits() -> None:
     assert answer.text("json").endswith("\n]\n")
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1234567.0, "1234567"),
+        (16777217.0, "16777217"),
+        (1e15, "1000000000000000"),
+        (93.4567891, "93.4568"),
+        (0.00001234567, "1.23457e-05"),
+    ],
+)
+def test_counts_have_all_their_digits(value: float, shown: str) -> None:
+    answer = analysis.Answer(("data_segments",), [(value,)])
+    assert answer.text("table").split() == ["data_segments", shown]
+
+
 def test_json_has_null_for_values_that_are_no_numbers(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     answer = analysis.query(

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Numbers, labels and ranges as a report writes them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import small_report
 from small_results import Cases, results
 
+from airtcp import statistics
 from airtcp.report import formats, model, overview, page
 from airtcp.report.declared import layout
 from airtcp.statistics import Summary
@@ -47,6 +49,30 @@ def test_captions_mention_intervals_if_there_are_some(
     cases: Cases = [({"ack_policy": policy}, values) for policy in ("default", "aad")]
     captions = {plot.slug: plot.caption for plot in overview.plots(results(cases))}
     assert captions == {"goodput": means, "goodput-gain": ratios}
+
+
+def test_shares_of_airtime_are_those_of_runs_that_have_all() -> None:
+    """Where exchanges overlap, the idle share is null and the others may exceed 100%."""
+    found = results([({"ack_policy": "default"}, [1.0, 1.0])])
+    [case] = found.cases
+    shares = (
+        {"data": 0.8, "ack": 0.1, "collision": 0.02, "idle": 0.06},
+        {"data": 1.5, "ack": 0.3, "collision": 0.1},
+    )
+    runs = []
+    for run, given in zip(case.runs, shares, strict=True):
+        metrics = {f"airtime_{kind}_share": share for kind, share in given.items()}
+        runs.append(replace(run, record=run.record.model_copy(update={"metrics": metrics})))
+    measured = replace(case, runs=runs)
+    summaries = {
+        name: statistics.summarize(list(measured.by_seed(name).values()))
+        for name in runs[0].record.metrics
+    }
+    measured = replace(measured, summaries=summaries)
+    found = replace(found, conditions=[replace(found.conditions[0], policies=[measured])])
+    [plot] = [plot for plot in overview.plots(found) if plot.slug == "airtime"]
+    shown = "data 80.0%, ack 10.0%, collision 2.0%, other 2.0%, idle 6.0%"
+    assert plot.description.endswith(shown)
 
 
 def test_a_figure_of_gains_has_at_least_one() -> None:

@@ -5,6 +5,7 @@ import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy
 
@@ -288,12 +289,13 @@ def airtime(results: Results) -> Figure:
 
 
 def _airtime_shares(measured: Measured) -> dict[str, float]:
-    """Mean share of each kind of airtime; the remainder is management."""
-    shares = {
-        kind: measured.summaries[f"airtime_{kind}_share"].mean
-        for kind in _AIRTIME_KINDS
-        if kind != "other"
-    }
+    """Mean share of each kind of airtime, of runs that have all; the remainder is management."""
+    seeds = measured.by_seed(_AIRTIME)
+    shares = {}
+    for kind in _AIRTIME_KINDS:
+        if kind != "other":
+            of_runs = measured.by_seed(f"airtime_{kind}_share")
+            shares[kind] = fmean(of_runs[seed] for seed in seeds)
     shares["other"] = max(0.0, 1 - sum(shares.values()))
     return {kind: shares[kind] for kind in _AIRTIME_KINDS}
 

@@ -29,6 +29,7 @@ from airtcp.results.record import RUNS, FlowRecord
 from airtcp.results.table import aligned
 from airtcp.statistics import paired_ratio, summarize
 from airtcp.steps.workloads import headline_of
+from airtcp.units import rounded
 
 with interrupts.deferred():  # an interrupted import prints a traceback of its own
     import duckdb
@@ -92,7 +93,10 @@ def _as_json(value: object) -> object:
 def _shown(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        # Counts, such as segments, keep all their digits.
+        return rounded(value, 6) if abs(value) >= 1 else f"{value:.6g}"
+    return str(value)
 
 
 Warn = Callable[[str], object]
