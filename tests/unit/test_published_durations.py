@@ -57,7 +57,12 @@ def test_runs_of_different_durations_are_not_mixed(
         (300, ["10s"], "The published runs last 300 s, these runs 10 s", True),
         (300, ["30s"], "The published runs last 300 s, these runs 30 s", True),
         (300, ["31s", "60s"], "The published runs last 300 s, these runs 31 to 60 s", False),
-        (300, ["31s", "60s", "300s"], "The published runs last 300 s, these runs 60 to 300 s", False),
+        (
+            300,
+            ["31s", "60s", "300s"],
+            "The published runs last 300 s, these runs 60 to 300 s",
+            False,
+        ),
         (300, ["300s"], "Both the published runs and these runs last 300 s", False),
         (2, ["20s"], "The published runs last 2 s, these runs 20 s", True),
     ],

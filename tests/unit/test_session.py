@@ -155,8 +155,8 @@ def test_a_sweep_says_which_runs_it_leaves_out(
     assert result.document and len(result.document.runs) == 1
     assert lines == [
         f"1 of 1 runs are in {tmp_path} already",
-        f"note: results.json leaves out 1 run in {tmp_path} with other settings or seeds; to include "
-        "them, run one command with all settings and seeds, and the same kernel",
+        f"note: results.json leaves out 1 run in {tmp_path} with other settings or seeds; to "
+        "include them, run one command with all settings and seeds, and the same kernel",
     ]
 
 
