@@ -6,7 +6,7 @@ CACHE := $(or $(AIRTCP_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airtcp)
 PYTHON = python=$$(lab/python.sh test) && PYTHONPATH=lab "$$python"
 BENCH = python=$$(lab/python.sh test) && PYTHONPATH=lab:tests/support "$$python"
 NS3 = python=$$(lab/python.sh bench) && PYTHONPATH=lab:tests/support "$$python"
-VERIFY = python=$$(lab/python.sh verify) && PYTHONPATH=lab "$$python"
+VERIFY = python=$$(lab/python.sh verify) && PYTHONPATH=lab:tests/support "$$python"
 TESTS = $(PYTHON) -P -m pytest
 SYSTEM := tests/models tests/system tests/determinism
 LINUX := /usr/src/linux-source-6.12.tar.xz
@@ -201,7 +201,7 @@ tournament-full: ## the same under all conditions, 2 hours: docs/reference/tourn
 	cp results/tournament-full/tournament.md docs/reference/tournament-full.md
 
 tables: ## write the tables of docs/reference/experiments.md from the schema
-	$(PYTHON) -P -m airtcp.experiment.doctables docs/reference/experiments.md
+	$(BENCH) -P tests/support/doctables.py docs/reference/experiments.md
 
 plan-hashes: ## record the hash of the plan of every case in experiments/, after a change of plans
 	$(PYTHON) -P tests/unit/test_plan_hashes.py

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from bianchi_model import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
 from edca_simulation import simulate
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
@@ -20,7 +21,6 @@ from radio import saturated_uplink
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli.messages import say
 from airtcp.kernel.image import build
-from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
 from airtcp.paths import REPOSITORY
 from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import PALETTE

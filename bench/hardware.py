@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from doctables import with_table
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.doctables import with_table
 from airtcp.paths import REPOSITORY
 from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import PALETTE

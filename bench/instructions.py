@@ -32,9 +32,9 @@ from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
+import qemu
 from scipy.stats import sem, trim_mean
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools, build_tools, compile_program
 from airtcp.cli.messages import say
 from airtcp.errors import AirtcpError

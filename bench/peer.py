@@ -340,7 +340,7 @@ Goodput in Mbit/s is that of all stations together, or of those named last, for 
 stations at different distances) from {WARMUP_S} s after the start of the flows ({SLOW_WARMUP_S} s
 with a wire of 20 ms or TCP of 16 stations). Ratio: airtcp to ns-3. Standard: arithmetic
 independent of both (`tests/support/wifi_timing.py`; contending stations:
-`tests/support/edca_simulation.py`, at different distances `lab/airtcp/models/capture.py`). ns-3's
+`tests/support/edca_simulation.py`, at different distances `tests/support/capture_model.py`). ns-3's
 rules: the same with the simplification that explains the difference. MPDUs: mean number in a PPDU
 with UDP data.
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
+from capture_model import solve
 from peer_radios import RADIOS
 from radio import MPDU_OCTETS, OCTETS
 from wifi_timing import ACK, legacy, ppdu_us, rate_mbps, saturated_goodput_mbps
-
-from airtcp.models.capture import solve
 
 SECONDS, LONG_SECONDS, CAPTURE_SECONDS = 2, 8, 30
 """Of the measurement; LONG_SECONDS: TCP, and where A-MPDUs of 16 stations collide. In 2 s, TCP's
@@ -53,7 +52,7 @@ class Scenario:
     first stations have 802.11a at 54 Mbit/s. capture: of 802.11a; counted: the goodput of which
     stations is compared. Not comparable: the radio does not decide. airtcp,
     ns3: settings of one side that deviate. ns3_rules: arguments of Radio.contention_mbps, or with
-    capture of airtcp.models.capture.solve, that describe ns-3. notes: keys of NOTES that explain a
+    capture of capture_model.solve, that describe ns-3. notes: keys of NOTES that explain a
     difference.
     """
 
@@ -208,7 +207,7 @@ class Scenario:
         """Goodput by the standard's arithmetic, for UDP with equal stations; else None.
 
         Contending stations are simulated (tests/support/edca_simulation.py); with capture it is
-        that of a model (lab/airtcp/models/capture.py).
+        that of a model (tests/support/capture_model.py).
         """
         radio = RADIOS[self.radio]
         if self.protocol != "udp" or self.rts or self.legacy_stations:

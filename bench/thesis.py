@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy
+from doctables import with_table
 from numpy.typing import NDArray
 
-from airtcp.experiment.doctables import with_table
 from airtcp.paths import REPOSITORY
 from airtcp.report.formats import number, percent
 from airtcp.results import documents

@@ -14,8 +14,9 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
+from doctables import with_table
+
 from airtcp.errors import AirtcpError
-from airtcp.experiment.doctables import with_table
 from airtcp.paths import REPOSITORY
 from airtcp.results import documents
 from airtcp.results.record import RunRecord

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
+from doctables import with_table
+
 from airtcp.errors import AirtcpError
-from airtcp.experiment.doctables import with_table
 from airtcp.paths import REPOSITORY
 from airtcp.report.model import readable
 from airtcp.results import documents

@@ -4,10 +4,9 @@
 from functools import cache
 
 import pytest
+from bianchi_model import ACK_OCTETS, Edca, Prediction, ofdm_us
+from bianchi_model import solve as solve_any
 from edca_simulation import simulate as simulate_any
-
-from airtcp.models.bianchi import ACK_OCTETS, Edca, Prediction, ofdm_us
-from airtcp.models.bianchi import solve as solve_any
 
 PAYLOAD = 1472
 PPDU_US = ofdm_us(54, 26 + 8 + 20 + 8 + PAYLOAD + 4)

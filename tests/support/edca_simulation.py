@@ -11,9 +11,8 @@ is no RTS.
 from math import ceil
 
 import numpy
+from bianchi_model import BEST_EFFORT, Edca, Prediction
 from numpy.typing import NDArray
-
-from airtcp.models.bianchi import BEST_EFFORT, Edca, Prediction
 
 Array = NDArray[numpy.int64]
 

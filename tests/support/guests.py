@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import qemu
 from small_experiment import write
 
-from airtcp.backends import qemu, shell, uml
+from airtcp.backends import shell, uml
 from airtcp.backends.guesttools import GuestTools
 from airtcp.backends.uml import boot
 from airtcp.experiment.experiment import Case, Setting

@@ -16,10 +16,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import qemu
 from guests import GUEST, RecordCount, Say, assert_silent
 from stockkernels import StockKernel, build, fetch, initramfs, mirror
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY

@@ -15,10 +15,10 @@ import struct
 from typing import Any
 
 import pytest
+import qemu
 from guests import RecordCount, Say
 from test_packets import INTERPRETER, SCRIPTS, TESTS
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel import bpf, image
 

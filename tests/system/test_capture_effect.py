@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import bianchi_model
+import capture_model
 import pytest
+from bianchi_model import ACK_OCTETS, BEST_EFFORT, ofdm_us
 from radio import LEGACY, MPDU_OCTETS, OCTETS, Cell, Sample, blocked, difference, flow, run
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.models import bianchi, capture
-from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, ofdm_us
 
 TIMES_US = ofdm_us(54, MPDU_OCTETS), ofdm_us(24, ACK_OCTETS)
 ON = "errors snr capture on"
@@ -79,7 +80,7 @@ def test_a_near_station_is_received_in_collisions(
     """At 1 m, against stations at 20 m: 39 dB; 54 Mbit/s take 25 dB."""
     samples = uplink(1 + far, seconds, placed(0, 1000, *[20_000] * far), cw_min, seeds)
     names = [f"sta{number}" for number in range(2, far + 2)]
-    model = capture.solve(far, *TIMES_US, edca=replace(BEST_EFFORT, cw_min=cw_min))
+    model = capture_model.solve(far, *TIMES_US, edca=replace(BEST_EFFORT, cw_min=cw_min))
     near, others = mbps(samples, "sta1"), mbps(samples, *names)
     p = lost(samples, *names)
     print(
@@ -108,7 +109,7 @@ def test_the_sinr_decides_how_often_a_frame_survives(uplink: Uplink) -> None:
     on = "".join(f"must airsim radio set {number} {ON}\n" for number in range(3))
     samples = uplink(2, 120, links + on, 15)
     loss = 1 - (1 - 0.295714) ** (MPDU_OCTETS / 1500)
-    model = capture.solve(1, *TIMES_US, loss=loss)
+    model = capture_model.solve(1, *TIMES_US, loss=loss)
     print(
         f"lost {lost(samples, 'sta1'):.4f} and {lost(samples, 'sta2'):.4f}, model "
         f"{model.near_lost:.4f} and {model.far_lost:.4f}"
@@ -123,7 +124,7 @@ def test_equal_signals_collide_as_without_capture(uplink: Uplink) -> None:
     edca = replace(BEST_EFFORT, cw_min=127)
     samples = uplink(4, 20, placed(0, 1000, 1000, 1000, 1000), 127)
     names = [f"sta{number}" for number in range(1, 5)]
-    model = bianchi.solve(4, *TIMES_US, edca=edca)
+    model = bianchi_model.solve(4, *TIMES_US, edca=edca)
     assert mbps(samples, *names) == pytest.approx(model.throughput_mbps, rel=0.03)
     assert lost(samples, *names) == pytest.approx(model.collision_probability, rel=0.05)
 

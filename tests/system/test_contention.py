@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bianchi_model import ACK_OCTETS, BEST_EFFORT, ofdm_us, solve
 from edca_simulation import simulate
 from radio import (
     MPDU_OCTETS,
@@ -22,7 +23,6 @@ from radio import (
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.models.bianchi import ACK_OCTETS, BEST_EFFORT, ofdm_us, solve
 from airtcp.parameters import Parameters
 
 LEGACY = Parameters().replace({"standard": "802.11a", "preset": "wifi-11a", "width": "20MHz"})

@@ -5,11 +5,11 @@ import math
 from pathlib import Path
 
 import pytest
+from bianchi_model import ofdm_us
 from radio import LEGACY, MPDU_OCTETS, Cell, difference, flow, run
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
-from airtcp.models.bianchi import ofdm_us
 
 # With a constant contention window, losses do not change how often a frame is sent.
 WINDOW = "wmm_ac_be_cwmin=4\nwmm_ac_be_cwmax=4"

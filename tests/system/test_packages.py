@@ -12,9 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import qemu
 from guests import Say, assert_silent
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir
 from airtcp.kernel import deb, image

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import qemu
 from guests import GUEST, RecordCount, Say, assert_silent, checked_output, copy_helpers, splats
 from test_ackpol_fuzz import SOURCE as FUZZER
 from test_ackpol_fuzz import documented_bounds, write_bounds
 
-from airtcp.backends import qemu
 from airtcp.backends.base import GuestResult
 from airtcp.backends.guesttools import GuestTools, compile_program
 from airtcp.kernel import image

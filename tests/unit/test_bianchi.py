@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bianchi's model of saturated stations, against values computed by hand."""
 
+import capture_model
 import pytest
-
-from airtcp.models import capture
-from airtcp.models.bianchi import (
+from bianchi_model import (
     ACK_OCTETS,
     BEST_EFFORT,
     Edca,
@@ -12,7 +11,7 @@ from airtcp.models.bianchi import (
     attempt_probability,
     ofdm_us,
 )
-from airtcp.models.bianchi import solve as solve_exchange
+from bianchi_model import solve as solve_exchange
 
 PAYLOAD = 1472
 PPDU_US = ofdm_us(54, 26 + 8 + 20 + 8 + PAYLOAD + 4)
@@ -78,7 +77,7 @@ def test_two_and_three_stations_by_hand() -> None:
 
 @pytest.mark.parametrize(("eifs", "collision_us"), [(True, 355), (False, 295)])
 def test_a_station_with_capture_by_hand(eifs: bool, collision_us: int) -> None:
-    near = capture.solve(2, PPDU_US, ACK_US, PAYLOAD, ONE_ATTEMPT, loss=0.5, eifs=eifs)
+    near = capture_model.solve(2, PPDU_US, ACK_US, PAYLOAD, ONE_ATTEMPT, loss=0.5, eifs=eifs)
     assert (near.near_lost, near.far_lost) == pytest.approx((32 / 289, 64 / 289))
     # Of 4913 slots 3375 are idle, 514 successes of the near and 900 of the far stations.
     slots_us = 3375 * 9 + (514 + 900) * 339 + 124 * collision_us
@@ -88,7 +87,7 @@ def test_a_station_with_capture_by_hand(eifs: bool, collision_us: int) -> None:
 
 @pytest.mark.parametrize("far", [1, 2])
 def test_a_frame_received_in_every_collision_is_never_lost(far: int) -> None:
-    near = capture.solve(far, PPDU_US, ACK_US, PAYLOAD)
+    near = capture_model.solve(far, PPDU_US, ACK_US, PAYLOAD)
     assert near.near_lost == 0
     assert near.near_mbps > near.far_mbps / far
     assert near.far_lost == pytest.approx(
@@ -97,6 +96,6 @@ def test_a_frame_received_in_every_collision_is_never_lost(far: int) -> None:
 
 
 def test_two_stations_without_capture_are_bianchis() -> None:
-    alike, two = capture.solve(1, PPDU_US, ACK_US, PAYLOAD, loss=1.0), solve(2)
+    alike, two = capture_model.solve(1, PPDU_US, ACK_US, PAYLOAD, loss=1.0), solve(2)
     assert (alike.near_mbps, alike.far_mbps) == pytest.approx([two.throughput_mbps / 2] * 2)
     assert (alike.near_lost, alike.far_lost) == pytest.approx([two.collision_probability] * 2)

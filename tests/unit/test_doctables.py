@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of docs/reference/experiments.md are up to date with the schema."""
+"""The tables of experiments.md and topologies.md are up to date with the schema."""
 
 from pathlib import Path
 
 import pytest
+from doctables import topology_tables, with_table, with_tables
 
 from airtcp.errors import AirtcpError
-from airtcp.experiment.doctables import with_table, with_tables
 from airtcp.experiment.schema import schema
 
-# docs/reference/topologies.md has these in one table, which test_network.py checks.
+# docs/reference/topologies.md has these in one table.
 ELSEWHERE = {"Topology", "Server", "AccessPoint", "Station", "Flow", "Change", "Settings"}
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "experiments.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGE = REFERENCE / "experiments.md"
 
 
 def test_a_new_table_replaces_the_old_one() -> None:
@@ -35,3 +36,7 @@ def test_every_model_has_a_table() -> None:
         table = page.partition(f"<!-- table: {name} -->\n")[2].partition("<!-- end -->\n")[0]
         for key in models[name]["properties"]:
             assert f"| `{key}` | " in table, (name, key)
+
+
+def test_topologies_has_every_key() -> None:
+    assert topology_tables() in (REFERENCE / "topologies.md").read_text()

@@ -2,8 +2,8 @@
 """The comparison with real hardware (bench/hardware.py)."""
 
 import hardware
+from doctables import with_table
 
-from airtcp.experiment.doctables import with_table
 from airtcp.experiment.reader import load
 
 

@@ -286,11 +286,6 @@ def test_flows_require_a_topology(tmp_path: Path) -> None:
         loaded(tmp_path, head + flows)
 
 
-def test_the_page_has_every_key() -> None:
-    page = Path(__file__).parents[2] / "docs" / "reference" / "topologies.md"
-    assert topology_text.tables() in page.read_text()
-
-
 @pytest.mark.parametrize(
     ("first", "second", "media"),
     [

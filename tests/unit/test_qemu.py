@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
+import qemu
 
-from airtcp.backends import qemu
 from airtcp.backends.guesttools import GuestTools
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel.image import Kernel

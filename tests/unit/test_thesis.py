@@ -7,8 +7,8 @@ import fake_run
 import numpy
 import pytest
 import thesis
+from doctables import with_table
 
-from airtcp.experiment.doctables import with_table
 from airtcp.results.documents import SweepDocument
 
 

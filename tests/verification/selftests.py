@@ -26,7 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.backends import qemu
+import qemu
+
 from airtcp.backends.guesttools import GuestTools, build_tools
 from airtcp.cache import cache_dir, make_dir
 from airtcp.cli.messages import say

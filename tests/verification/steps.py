@@ -212,4 +212,5 @@ def clean_environment(part: Part) -> dict[str, str]:
         *("MAKEFLAGS", "MAKELEVEL", "MFLAGS"),
     )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
-    return {**kept, "PYTHONPATH": str(REPOSITORY / "lab"), **part.environment}
+    path = os.pathsep.join(str(REPOSITORY / name) for name in ("lab", "tests/support"))
+    return {**kept, "PYTHONPATH": path, **part.environment}

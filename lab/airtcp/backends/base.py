@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run a guest, a host process that executes the plan of a run, and report how it ended.
 
-uml.py and qemu.py define the process.
+uml.py defines the process, and tests/support/qemu.py one for tests.
 """
 
 import math

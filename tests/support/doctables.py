@@ -1,17 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables in pages of docs, and those of docs/reference/experiments.md (`make tables`)."""
+"""Tables of docs: in experiments.md (`make tables`), topologies.md, and those of benchmarks."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from airtcp.errors import AirtcpError
 from airtcp.experiment.schema import schema
+from airtcp.experiment.topology import (
+    AccessPoint,
+    Change,
+    Flow,
+    Server,
+    Settings,
+    Station,
+    Topology,
+)
+from airtcp.parameters import PARAMETER_NAMES
 from airtcp.parameters.jsonschema import HINT, Json
 
 _BEGIN, _END = "<!-- table: {} -->\n", "<!-- end -->\n"
 _HEAD = "| Key | Default | Allowed | What it is |\n|---|---|---|---|\n"
+
+_KEYS: Mapping[str, type[BaseModel]] = {
+    "topology": Topology,
+    "flows[]": Flow,
+    "schedule[]": Change,
+}
+_NODES: Mapping[str, type[BaseModel]] = {
+    "server": Server,
+    "access point": AccessPoint,
+    "station": Station,
+    "schedule": Settings,
+}
 
 
 def with_table(page: str, name: str, new: str) -> str:
@@ -49,6 +73,35 @@ def _allowed(described: dict[str, Any]) -> str:
     # A word that YAML may read as another type is also listed with that type.
     words = [word for word in described.get("enum", ()) if isinstance(word, str)]
     return " ".join(words) or "see below"
+
+
+def topology_tables() -> str:
+    """Markdown tables of the keys of nodes, flows and changes, for topologies.md."""
+    parts = [
+        _table([f"`{at}`", "Meaning"], [[f"`{key}`", text] for key, text in _keys(model).items()])
+        for at, model in _KEYS.items()
+    ]
+    known = {who: _keys(model) for who, model in _NODES.items()}
+    meanings = {key: text for keys in known.values() for key, text in keys.items()}
+    first = ("access_point", "roam_below", "position")
+    order = [key for key in (*first, *PARAMETER_NAMES) if key in meanings]
+    rows = [
+        [f"`{key}`", *("x" if key in keys else "" for keys in known.values()), meanings[key]]
+        for key in order
+    ]
+    return "\n\n".join([*parts, _table(["Parameter", *known, "Meaning"], rows)])
+
+
+def _keys(model: type[BaseModel]) -> dict[str, str]:
+    fields = model.model_fields.items()
+    return {field.alias or name: str(field.description) for name, field in fields}
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(
+        f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in line)}|" for line in lines
+    )
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Saturated EDCA stations of which one is received although others transmit.
 
-Bianchi's fixed point (bianchi.py) for two kinds of stations. The signal of the near one is so much
-stronger at the access point that it is received in a collision, or lost with a given probability.
-A collision of far stations, with or without the near one, destroys their frames.
+Bianchi's fixed point (bianchi_model.py) for two kinds of stations. The signal of the near one is so
+much stronger at the access point that it is received in a collision, or lost with a given
+probability. A collision of far stations, with or without the near one, destroys their frames.
 """
 
 from dataclasses import dataclass
 
+from bianchi_model import BEST_EFFORT, Edca, attempt_probability
 from scipy.optimize import brentq
-
-from airtcp.models.bianchi import BEST_EFFORT, Edca, attempt_probability
 
 
 @dataclass(frozen=True)
