@@ -5,12 +5,11 @@ Draws docs/images/window-growth.svg: the receiver's estimate (equation 2.3) and 
 (equations 2.1 and 2.7), for several SMSS.
 """
 
+import math
 import sys
-from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from airtcp.models.ack_limit import window_after, window_of_rfc_bytes
 from airtcp.paths import REPOSITORY
 from airtcp.report.mpl import save_in_docs, style
 from airtcp.report.palette import PALETTE
@@ -20,20 +19,29 @@ ACKS = 20_000
 IMAGE = REPOSITORY / "docs" / "images" / "window-growth.svg"
 
 
-def rfc_windows_bytes(acks: int, smss_bytes: int) -> list[float]:
-    """The window after 0 to acks ACKs, starting with one segment."""
+def window_after(acks: float, smss_bytes: float) -> float:
+    """Equation 2.3: what a receiver takes the window for, in bytes, after a number of ACKs."""
+    return smss_bytes * (-3 + math.sqrt(9 + 8 * acks)) / 2
+
+
+def rfc_windows_bytes(smss_bytes: int) -> list[float]:
+    """Equation 2.1, RFC 5681's growth: the window after 0 to ACKS ACKs, starting with one segment.
+
+    Equation 2.7 is printed the wrong way round: the growth per ACK is rounded up to one byte when
+    SMSS^2 / W < 1, that is, when the window exceeds SMSS^2 bytes.
+    """
     windows_bytes = [float(smss_bytes)]
-    for _ in range(acks):
-        windows_bytes.append(window_of_rfc_bytes(1, smss_bytes, windows_bytes[-1]))
+    for _ in range(ACKS):
+        windows_bytes.append(windows_bytes[-1] + max(smss_bytes**2 / windows_bytes[-1], 1))
     return windows_bytes
 
 
-def plot(path: Path) -> None:
+def plot() -> None:
     acks = range(ACKS + 1)
     with style():
         figure = Figure(figsize=(7, 2.8), layout="constrained")
         for axes, smss_bytes in zip(figure.subplots(1, len(SMSS_BYTES)), SMSS_BYTES, strict=True):
-            rfc_kb = [window / 1e3 for window in rfc_windows_bytes(ACKS, smss_bytes)]
+            rfc_kb = [window / 1e3 for window in rfc_windows_bytes(smss_bytes)]
             axes.plot(acks, rfc_kb, color=PALETTE["policy0"][0], label="RFC 5681")
             loop_kb = [window_after(n, smss_bytes) / 1e3 for n in acks]
             axes.plot(acks, loop_kb, "--", color=PALETTE["policy1"][0], label="equation 2.3")
@@ -42,13 +50,13 @@ def plot(path: Path) -> None:
             axes.set_xlabel("ACKs")
         figure.axes[0].set_ylabel("cwnd (kB)")
         figure.axes[-1].legend(loc="lower right", fontsize="x-small")
-        save_in_docs(figure, path)
+        save_in_docs(figure, IMAGE)
 
 
 def main() -> int:
-    plot(IMAGE)
+    plot()
     for smss_bytes in SMSS_BYTES:
-        rfc_bytes = rfc_windows_bytes(ACKS, smss_bytes)
+        rfc_bytes = rfc_windows_bytes(smss_bytes)
         for acks in (10, 100, 1000, ACKS):
             ratio = rfc_bytes[acks] / window_after(acks, smss_bytes)
             print(f"SMSS {smss_bytes} B, {acks} ACKs: {rfc_bytes[acks]:.0f} B, {ratio:.3f} of 2.3")
