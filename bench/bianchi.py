@@ -8,15 +8,16 @@ radio, and draws docs/images/bianchi.svg.
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from bianchi_model import ACK_OCTETS, BEST_EFFORT, Edca, Prediction, ofdm_us, solve
+from bianchi_model import BEST_EFFORT, Prediction, solve
 from edca_simulation import simulate
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
-from radio import saturated_uplink
+from radio import MPDU_OCTETS, saturated_uplink
+from wifi_timing import ACK, legacy, ppdu_us
 
 from airtcp.backends.guesttools import build_tools
 from airtcp.cli.messages import say
@@ -31,9 +32,7 @@ SEEDS = (1, 2, 3, 4)
 # CWmin of best effort, and of W = 128, m = 3 in figure 6 of Bianchi's paper.
 WINDOWS = (15, 127)
 IMAGE = REPOSITORY / "docs" / "images" / "bianchi.svg"
-# IP, UDP, LLC and SNAP, QoS data header, FCS.
-HEADER_OCTETS = 20 + 8 + 8 + 26 + 4
-ACK_MBPS = {6: 6, 9: 6, 12: 12, 18: 12, 24: 24, 36: 24, 48: 24, 54: 24}
+TIMES_US = ppdu_us(legacy(54_000), MPDU_OCTETS), ppdu_us(legacy(24_000), ACK)
 QUANTITIES = {
     "throughput_mbps": "throughput (Mbit/s)",
     "collision_probability": "collision probability",
@@ -42,36 +41,20 @@ QUANTITIES = {
 Point = Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A UDP datagram in an 802.11a data frame and its ACK."""
-
-    mbps: int = 54
-    payload_octets: int = 1472
-    cw_min: int = 15
-
-    def times_us(self) -> tuple[int, int]:
-        ppdu_us = ofdm_us(self.mbps, HEADER_OCTETS + self.payload_octets)
-        return ppdu_us, ofdm_us(ACK_MBPS[self.mbps], ACK_OCTETS)
-
-    def model(self, n: int) -> Prediction:
-        return solve(n, *self.times_us(), self.payload_octets, self.edca)
-
-    @property
-    def edca(self) -> Edca:
-        return replace(BEST_EFFORT, cw_min=self.cw_min)
+def model(n: int, cw_min: int) -> Prediction:
+    return solve(n, *TIMES_US, edca=replace(BEST_EFFORT, cw_min=cw_min))
 
 
 @cache
-def simulation(exchange: Exchange, n: int) -> Prediction:
-    return simulate(n, *exchange.times_us(), exchange.payload_octets, exchange.edca)
+def simulation(n: int, cw_min: int) -> Prediction:
+    return simulate(n, *TIMES_US, edca=replace(BEST_EFFORT, cw_min=cw_min))
 
 
 def ratio(measured: float, predicted: float) -> str:
     return f"{measured / predicted:.4f}" if predicted else "-"
 
 
-def table(points: Sequence[Point], exchange: Exchange) -> str:
+def table(points: Sequence[Point], cw_min: int) -> str:
     """A line per point: measured values, and their ratios to the model and the simulation."""
     lines = [
         f"{'':>3}  {'throughput':^27}  {'collision probability':^27}",
@@ -79,31 +62,30 @@ def table(points: Sequence[Point], exchange: Exchange) -> str:
     ]
     for point in points:
         n = int(point["n"])
-        model, simulated = exchange.model(n), simulation(exchange, n)
+        predicted, simulated = model(n, cw_min), simulation(n, cw_min)
         line = f"{n:>3}"
         for name in QUANTITIES:
             measured = point[name]
-            to_model = ratio(measured, getattr(model, name))
+            to_model = ratio(measured, getattr(predicted, name))
             to_simulation = ratio(measured, getattr(simulated, name))
             line += f"  {measured:9.4f}{to_model:>9}{to_simulation:>9}"
         lines.append(line)
     return "\n".join(lines)
 
 
-def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
+def plot(measured: Mapping[int, Sequence[Point]]) -> None:
     """Plot the model as lines, the simulation as crosses and measured points, by CWmin."""
     with style():
         figure = Figure(figsize=(7, 2.8), layout="constrained")
         panels = figure.subplots(1, 2)
         for (cw_min, points), role in zip(measured.items(), ("policy0", "policy1"), strict=True):
-            exchange = Exchange(cw_min=cw_min)
             measured_n = [int(point["n"]) for point in points]
             stations = range(1, max(measured_n) + 1)
             colour, faint = PALETTE[role][0], PALETTE["faint"][0]
             for axes, name in zip(panels, QUANTITIES, strict=True):
-                values = [getattr(exchange.model(n), name) for n in stations]
+                values = [getattr(model(n, cw_min), name) for n in stations]
                 axes.plot(stations, values, color=colour, label=f"Bianchi's model, CWmin {cw_min}")
-                values = [getattr(simulation(exchange, n), name) for n in measured_n]
+                values = [getattr(simulation(n, cw_min), name) for n in measured_n]
                 axes.plot(measured_n, values, "x", color=faint, markersize=7, label="simulation")
                 values = [point[name] for point in points]
                 axes.plot(measured_n, values, "o", color=colour, markersize=3, label="airsim")
@@ -116,7 +98,7 @@ def plot(measured: Mapping[int, Sequence[Point]], path: Path) -> None:
             axes.set_xlabel("saturated stations")
             axes.set_ylabel(label)
         panels[1].legend(loc="upper left", fontsize="x-small")
-        save_in_docs(figure, path)
+        save_in_docs(figure, IMAGE)
 
 
 def measure(cw_min: int) -> list[Point]:
@@ -135,8 +117,8 @@ def measure(cw_min: int) -> list[Point]:
 def main() -> int:
     measured = {cw_min: measure(cw_min) for cw_min in WINDOWS}
     for cw_min, points in measured.items():
-        print(f"CWmin {cw_min}\n{table(points, Exchange(cw_min=cw_min))}")
-    plot(measured, IMAGE)
+        print(f"CWmin {cw_min}\n{table(points, cw_min)}")
+    plot(measured)
     return 0
 
 

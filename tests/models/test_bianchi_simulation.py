@@ -4,13 +4,15 @@
 from functools import cache
 
 import pytest
-from bianchi_model import ACK_OCTETS, Edca, Prediction, ofdm_us
+from bianchi_model import Edca, Prediction
 from bianchi_model import solve as solve_any
 from edca_simulation import simulate as simulate_any
+from radio import MPDU_OCTETS
+from wifi_timing import ACK, legacy, ppdu_us
 
 PAYLOAD = 1472
-PPDU_US = ofdm_us(54, 26 + 8 + 20 + 8 + PAYLOAD + 4)
-ACK_US = ofdm_us(24, ACK_OCTETS)
+PPDU_US = ppdu_us(legacy(54_000), MPDU_OCTETS)
+ACK_US = ppdu_us(legacy(24_000), ACK)
 STATIONS = (1, 2, 3, 5, 10, 20, 50)
 
 

@@ -13,20 +13,13 @@ Freezing of Backoff Counters", IEEE Communications Letters 9(2), 2005.
 """
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy
 from scipy.optimize import brentq
-
-ACK_OCTETS = 14
+from wifi_timing import ACK, legacy, ppdu_us
 
 Array = numpy.ndarray[Any, Any]
-
-
-def ofdm_us(mbps: int, octets: int) -> int:
-    """Duration of a clause 17 PPDU, 20 MHz: preamble, SIGNAL, SERVICE, PSDU, tail (17.4.3)."""
-    return 20 + 4 * ceil((16 + 8 * octets + 6) / (4 * mbps))
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,7 @@ class Edca:
     @property
     def eifs_extra_us(self) -> int:
         """EIFS - DIFS: SIFS and an ACK at 6 Mbit/s (10.3.2.3.7)."""
-        return self.sifs_us + ofdm_us(6, ACK_OCTETS)
+        return self.sifs_us + round(ppdu_us(legacy(6000), ACK))
 
     def windows(self) -> Array:
         """Number of possible backoffs (CW + 1), by number of failures so far."""

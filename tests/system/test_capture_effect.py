@@ -8,13 +8,14 @@ from pathlib import Path
 import bianchi_model
 import capture_model
 import pytest
-from bianchi_model import ACK_OCTETS, BEST_EFFORT, ofdm_us
+from bianchi_model import BEST_EFFORT
 from radio import LEGACY, MPDU_OCTETS, OCTETS, Cell, Sample, blocked, difference, flow, run
+from wifi_timing import ACK, legacy, ppdu_us
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
 
-TIMES_US = ofdm_us(54, MPDU_OCTETS), ofdm_us(24, ACK_OCTETS)
+TIMES_US = ppdu_us(legacy(54_000), MPDU_OCTETS), ppdu_us(legacy(24_000), ACK)
 ON = "errors snr capture on"
 
 Uplink = Callable[..., list[Sample]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bianchi_model import ACK_OCTETS, BEST_EFFORT, ofdm_us, solve
+from bianchi_model import BEST_EFFORT, solve
 from edca_simulation import simulate
 from radio import (
     MPDU_OCTETS,
@@ -20,6 +20,7 @@ from radio import (
     run,
     saturated_uplink,
 )
+from wifi_timing import ACK, legacy, ppdu_us
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -77,7 +78,7 @@ def test_saturated_stations_match_bianchis_model(
     seeds: list[int],
 ) -> None:
     throughput, p = saturated_uplink(lab_kernel, tools, tmp_path, n, seconds, cw_min, seeds)
-    times_us = ofdm_us(54, MPDU_OCTETS), ofdm_us(24, ACK_OCTETS)
+    times_us = ppdu_us(legacy(54_000), MPDU_OCTETS), ppdu_us(legacy(24_000), ACK)
     edca = replace(BEST_EFFORT, cw_min=cw_min)
     model, simulated = solve(n, *times_us, edca=edca), simulate(n, *times_us, edca=edca)
     print(

@@ -5,8 +5,8 @@ import math
 from pathlib import Path
 
 import pytest
-from bianchi_model import ofdm_us
 from radio import LEGACY, MPDU_OCTETS, Cell, difference, flow, run
+from wifi_timing import legacy, ppdu_us
 
 from airtcp.backends.guesttools import GuestTools
 from airtcp.kernel.image import Kernel
@@ -57,7 +57,7 @@ def test_rayleigh_fading_loses_frames_below_the_threshold(
     power = 0.1
     below = 1 - math.exp(-power)
     fades_per_s = math.sqrt(2 * math.pi * power) * DOPPLER_HZ * math.exp(-power)
-    expected = below + fades_per_s * ofdm_us(12, MPDU_OCTETS) * 1e-6
+    expected = below + fades_per_s * ppdu_us(legacy(12_000), MPDU_OCTETS) * 1e-6
     mean = sum(shares) / len(shares)
     print(f"unanswered: {', '.join(f'{each:.4f}' for each in shares)}; expected: {expected:.4f}")
     assert mean == pytest.approx(expected, rel=0.06)

@@ -4,18 +4,17 @@
 import capture_model
 import pytest
 from bianchi_model import (
-    ACK_OCTETS,
     BEST_EFFORT,
     Edca,
     Prediction,
     attempt_probability,
-    ofdm_us,
 )
 from bianchi_model import solve as solve_exchange
+from wifi_timing import ACK, legacy, ppdu_us
 
 PAYLOAD = 1472
-PPDU_US = ofdm_us(54, 26 + 8 + 20 + 8 + PAYLOAD + 4)
-ACK_US = ofdm_us(24, ACK_OCTETS)
+PPDU_US = ppdu_us(legacy(54_000), 26 + 8 + 20 + 8 + PAYLOAD + 4)
+ACK_US = ppdu_us(legacy(24_000), ACK)
 STATIONS = (1, 2, 3, 5, 10, 20, 50)
 
 
@@ -26,7 +25,7 @@ def solve(n: int) -> Prediction:
 def test_durations_by_hand() -> None:
     assert PPDU_US == 20 + 4 * 58  # 12326 bits, 216 per symbol
     assert ACK_US == 28
-    assert ofdm_us(6, 1) == 20 + 4 * 2  # 16 + 8 + 6 bits, 24 per symbol
+    assert ppdu_us(legacy(6000), 1) == 20 + 4 * 2  # 16 + 8 + 6 bits, 24 per symbol
     edca = BEST_EFFORT
     assert (edca.aifs_us, edca.timeout_us, edca.eifs_extra_us) == (43, 45, 60)
     assert list(edca.windows()) == [16, 32, 64, 128, 256, 512, 1024, 1024]
