@@ -6,13 +6,11 @@ another reason, which cancels the timer.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.errors import AirtcpError
-from airtcp.files.text import NUMBER
+from airtcp.files.text import NUMBER, TRACE_ENTRIES, read_text
 
 FILE = "ack-trace.txt"
 
@@ -20,7 +18,6 @@ _EVENT = re.compile(
     rf" {NUMBER}: tcp_ackpol_(decision|ack): .*?(?:reason=(\w+) )?(?:iat_us=-?\d+ )?"
     r"(?:ato_us=(\d+) )?segs=(\d+) .*sock_cookie=(\w+)"
 )
-_ENTRIES = re.compile(r"# entries-in-buffer/entries-written: (\d+)/(\d+) ")
 # Upper bound of the delay of all policies: a running timer was armed at most this long ago.
 _LONGEST_NS = 1_000_000_000
 
@@ -45,56 +42,39 @@ def overwritten_ns(path: Path) -> int | None:
 
     Raises AirtcpError.
     """
-    full = False
-    with _lines(path) as lines:
-        for line in lines:
-            if entries := _ENTRIES.match(line):
-                full = entries.group(1) != entries.group(2)
-            elif event := _EVENT.search(line):
-                return _ns(event.group(1)) if full else None
-    return None
+    text = read_text(path)
+    entries = TRACE_ENTRIES.search(text)
+    if not entries or entries.group(1) == entries.group(2):
+        return None
+    event = _EVENT.search(text)
+    return _ns(event.group(1)) if event else None
 
 
 def _ns(time_s: str) -> int:
     return round(float(time_s) * 1e6) * 1000
 
 
-@contextmanager
-def _lines(path: Path) -> Iterator[Iterable[str]]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            yield lines
-    except OSError as error:
-        raise AirtcpError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise AirtcpError(f"{path}: not text") from None
-
-
 def read_waits(path: Path, from_ns: float, to_ns: float) -> Iterator[Wait]:
     """Yield the waits that overlap [from_ns, to_ns), ordered by end. Raises AirtcpError."""
     armed: dict[str, tuple[int, int]] = {}  # by socket: start in ns, delay in us
     fired: set[str] = set()
-    with _lines(path) as lines:
-        for line in lines:
-            event = _EVENT.search(line)
-            if event is None:
+    for event in _EVENT.finditer(read_text(path)):
+        time_s, kind, reason, delay_us, segments, socket = event.groups()
+        time_ns = _ns(time_s)
+        if time_ns < from_ns - _LONGEST_NS:
+            continue
+        if reason == "delayed":
+            since_ns, _ = armed.get(socket, (time_ns, 0))
+            armed[socket] = since_ns, int(delay_us)
+            if all(armed_ns >= to_ns for armed_ns, _ in armed.values()):
+                break
+        elif reason == "timer":
+            fired.add(socket)
+        elif kind == "ack":
+            by_timer = socket in fired
+            fired.discard(socket)
+            if socket not in armed:
                 continue
-            time_s, kind, reason, delay_us, segments, socket = event.groups()
-            time_ns = _ns(time_s)
-            if time_ns < from_ns - _LONGEST_NS:
-                continue
-            if reason == "delayed":
-                since_ns, _ = armed.get(socket, (time_ns, 0))
-                armed[socket] = since_ns, int(delay_us)
-                if all(armed_ns >= to_ns for armed_ns, _ in armed.values()):
-                    break
-            elif reason == "timer":
-                fired.add(socket)
-            elif kind == "ack":
-                by_timer = socket in fired
-                fired.discard(socket)
-                if socket not in armed:
-                    continue
-                since_ns, last_us = armed.pop(socket)
-                if time_ns >= from_ns and since_ns < to_ns:
-                    yield Wait(since_ns, time_ns, last_us, int(segments), by_timer)
+            since_ns, last_us = armed.pop(socket)
+            if time_ns >= from_ns and since_ns < to_ns:
+                yield Wait(since_ns, time_ns, last_us, int(segments), by_timer)

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy
 
 from airtcp.errors import AirtcpError
-from airtcp.files.text import NUMBER, read_text
+from airtcp.files.text import NUMBER, TRACE_ENTRIES, read_text
 from airtcp.statistics import Floats
 
 _PROBE = re.compile(
     rf" {NUMBER}: tcp_probe: .*? src=(\S+):(\d+) dest=(\S+):(\d+) .*? snd_cwnd=(\d+) "
 )
-_LINES = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+) ", re.MULTILINE)
 
 Sender = tuple[str, int]
 """The address of a sender, and the port to which one of both ends connected."""
@@ -31,7 +30,7 @@ def read_cwnd_trace(
     """
     path = run_dir / "cwnd-trace.txt"
     text = read_text(path)
-    if (lines := _LINES.search(text)) and lines.group(1) != lines.group(2):
+    if (lines := TRACE_ENTRIES.search(text)) and lines.group(1) != lines.group(2):
         raise AirtcpError(
             f"{path}: contains only the last {lines.group(1)} of {lines.group(2)} segments: the "
             "kernel's buffer was full; use a shorter duration"

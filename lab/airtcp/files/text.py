@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads text files."""
 
+import re
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
 
 NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 """A number in the output of a program, as a group of a regular expression."""
+
+TRACE_ENTRIES = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+) ", re.MULTILINE)
+"""The header of a trace of the kernel: how many events it contains, and how many there were."""
 
 
 def read_text(path: Path) -> str:
