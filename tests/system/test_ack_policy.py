@@ -25,7 +25,7 @@ def test_default_is_linux_to_the_packet(
     tmp_path: Path,
     settings: tuple[str, ...],
 ) -> None:
-    plain = image.build(patches="lab", say=say)
+    plain = image.build(plain=True, say=say)
     assert plain.hash != lab_kernel.hash
     case = thesis_case("capture=server,station,air", "capture_duration=unlimited", *settings)
     patched_run = run_one(RunRequest.of(lab_kernel, tools, case, 1), tmp_path / "patched")

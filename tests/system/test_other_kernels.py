@@ -34,7 +34,7 @@ pytestmark = [
 def test_runs_of_a_plain_kernel_are_identical(
     source: str, tools: GuestTools, say: Say, tmp_path: Path, record_property: RecordCount
 ) -> None:
-    kernel = image.build(Path(source), patches="lab", say=say)
+    kernel = image.build(Path(source), plain=True, say=say)
     case = thesis_case("capture=server,station,air")
     one, other = (
         run_one(RunRequest.of(kernel, tools, case, 1), tmp_path / name)

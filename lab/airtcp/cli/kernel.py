@@ -3,7 +3,7 @@
 
 import argparse
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from airtcp import prebuilt
 from airtcp.backends import guesttools
@@ -133,8 +133,7 @@ def _kernel(options: argparse.Namespace) -> Kernel:
             f"--policy {options.policy}: only for the laboratory's kernel; for {options.arch} "
             "build it as a module (docs/how-to/kernel.md)"
         )
-    patches: Literal["all", "lab"] = "lab" if options.plain else "all"
-    return image.build(options.kernel_source, patches=patches, arch=options.arch, say=say)
+    return image.build(options.kernel_source, plain=options.plain, arch=options.arch, say=say)
 
 
 def _kernel_build(options: argparse.Namespace) -> int:

@@ -52,7 +52,6 @@ FRAGMENTS_OF_X86_PLAIN_TCP = ("x86",)
 FRAGMENTS_OF_X86 = (*FRAGMENTS_OF_X86_PLAIN_TCP, "x86-ackpol")
 
 Arch = Literal["um", "x86_64"]
-Patches = Literal["all", "lab"]
 
 _IMAGES: dict[Arch, str] = {"um": "linux", "x86_64": "arch/x86/boot/bzImage"}
 
@@ -97,18 +96,18 @@ class Kernel:
 
 def build_pair(fragment: str, say: Say) -> tuple[Kernel, Kernel]:
     """Build plain Linux and ours for x86-64, each with an extra fragment, for comparison."""
-    plain = (*FRAGMENTS_OF_X86_PLAIN_TCP, fragment)
-    ours = (*FRAGMENTS_OF_X86, fragment)
+    fragments_of_plain = (*FRAGMENTS_OF_X86_PLAIN_TCP, fragment)
+    fragments_of_ours = (*FRAGMENTS_OF_X86, fragment)
     return (
-        build(patches="lab", fragments=plain, arch="x86_64", say=say),
-        build(fragments=ours, arch="x86_64", say=say),
+        build(plain=True, fragments=fragments_of_plain, arch="x86_64", say=say),
+        build(fragments=fragments_of_ours, arch="x86_64", say=say),
     )
 
 
 def build(
     source: Path | None = None,
     *,
-    patches: Patches = "all",
+    plain: bool = False,
     fragments: Sequence[str] | None = None,
     extra: Changes = (),
     arch: Arch = "um",
@@ -118,14 +117,14 @@ def build(
     """Build the kernel, or return it from the cache.
 
     source: a Linux tree, tarball or commit (see find_source()), else Debian's package of 6.12.
-    patches="lab": plain Linux TCP, with only the patches that do not change it, as for versions
-    other than 6.12 in any case. fragments: names of kernel/configs/<name>.config, merged in this
-    order over allnoconfig; None: the default ones of `arch` that the patches allow. extra: further
-    changes, applied last. arch: make's ARCH; the fragments must be written for it.
+    plain: Linux TCP, with only the patches that do not change it, as for versions other than 6.12
+    in any case. fragments: names of kernel/configs/<name>.config, merged in this order over
+    allnoconfig; None: the default ones of `arch` that the patches allow. extra: further changes,
+    applied last. arch: make's ARCH; the fragments must be written for it.
     With the defaults of everything, a prebuilt kernel is used if there is one.
     Raises InputError for a bad source, patch list or fragment, AirtcpError if compilation fails.
     """
-    default = (source, patches, fragments, extra, arch) == (None, "all", None, (), "um")
+    default = (source, plain, fragments, extra, arch) == (None, False, None, (), "um")
     if default and use_prebuilt and (found := prebuilt.find("kernel", default_recipe())):
         return _kernel_in(found)
     _require_programs()
@@ -134,13 +133,12 @@ def build(
         what = "this kernel" if arch != "um" else "a kernel with --policy or ack_filter ackhold"
         found_source = find_series_source(source, what)
     version = version_of(found_source) if source else SERIES
-    if not ports.has_policies(version):
-        patches = "lab"
+    plain = plain or not ports.has_policies(version)
     if port := ports.port_of(version):
         changes, fragments = port.changes, FRAGMENTS_OF_PLAIN_TCP
     else:
-        changes = read_changes(TOPICS if patches == "all" else TOPICS_OF_PLAIN_TCP) + extra
-    names = fragments or _default_fragments(arch, plain=patches == "lab")
+        changes = read_changes(TOPICS_OF_PLAIN_TCP if plain else TOPICS) + extra
+    names = fragments or _default_fragments(arch, plain=plain)
     fragment_files = [*map(_fragment, names), *(port.fragments if port else ())]
     compiler = _compiler() + _pahole(fragment_files)
     source_id = identity(found_source)
@@ -155,8 +153,8 @@ def build(
             if damage := atomicfile.damage(target):  # unless another process has just built it
                 if target.exists():
                     say(f"the kernel in {target} is damaged ({damage}): rebuilding it")
-                kind = hashlib.sha256(f"{source_id} {patches}".encode()).hexdigest()
-                work = home / f"work-{kind[:12]}"
+                kind = f"{source_id} {'lab' if plain else 'all'}"
+                work = home / f"work-{hashlib.sha256(kind.encode()).hexdigest()[:12]}"
                 parts = (found_source, changes, fragment_files, arch)
                 try:
                     _build(*parts, work, target, key, lock, say)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from airtcp.errors import AirtcpError, InputError
 from airtcp.kernel import image
-from airtcp.kernel.image import Kernel, Patches, Say
+from airtcp.kernel.image import Kernel, Say
 from airtcp.kernel.names import PATTERN, Names, known, registered_in
 from airtcp.kernel.source import Changes, Step
 from airtcp.paths import REPOSITORY
@@ -102,17 +102,14 @@ def build(
     plain: without patches to TCP, and therefore without ACK policies. other: further changes to
     Linux.
     """
-    patches: Patches = "lab" if plain else "all"
     if policy is None:
-        return image.build(source, patches=patches, extra=other, say=say)
+        return image.build(source, plain=plain, extra=other, say=say)
 
     def of_user(text: str) -> str:
         return re.sub(rf"[./]*{_IN_TREE}/", lambda _: f"{policy.directory}/", text)
 
     try:
         changes = other + policy.changes
-        return image.build(
-            source, patches=patches, extra=changes, say=lambda text: say(of_user(text))
-        )
+        return image.build(source, plain=plain, extra=changes, say=lambda text: say(of_user(text)))
     except AirtcpError as error:
         raise type(error)(of_user(str(error))) from None
