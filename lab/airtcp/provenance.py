@@ -73,11 +73,6 @@ def split(command: str) -> list[str]:
 
 
 @functools.cache
-def kernel_release() -> str:
-    """Of the host's kernel."""
-    return platform.release()
-
-
 @functools.cache
 def cpu_model() -> str | None:
     """The model of the host's first processor; None if Linux does not report it."""

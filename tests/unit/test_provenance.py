@@ -72,7 +72,7 @@ def test_of_equal_sweeps_only_cost_and_provenance_differ(
 ) -> None:
     first = run("--out", str(tmp_path / "first"))
     monkeypatch.setattr(provenance, "commit", lambda: "fedcba987654")
-    monkeypatch.setattr(provenance, "kernel_release", lambda: "9.9")
+    monkeypatch.setattr(platform, "release", lambda: "9.9")
     second = run("--jobs", "1", "--out", str(tmp_path / "second"))
     sweeps.assert_same(first, second)
     runs = [record.read(next((out / "runs").glob("*/*"))) for out in (first, second)]

@@ -38,7 +38,7 @@ def of_host(role: Role, facts: Facts, inventory: Inventory, testbed: Testbed) ->
     node, parameters = testbed.by_name[role], testbed.parameters
     peer = inventory.station if role == "server" else inventory.server
     calls += _tcp(parameters, node.receives, node.sends)
-    for feature in ("gro", "gso", "tso"):
+    for feature in hosts.OFFLOADS:
         state = "on" if getattr(parameters, feature) else "off"
         calls.append(("offload", entry.interface, feature, state))
     if parameters.gso_segments is not None:

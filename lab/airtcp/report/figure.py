@@ -23,6 +23,9 @@ PAGE_IN = 7.16  # both columns
 # Longer lines are thinned to this many points, more than the page's width in pixels.
 MOST_POINTS = 2000
 
+# Of the area under filled steps.
+FILL_OPACITY = 0.22
+
 Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 
 

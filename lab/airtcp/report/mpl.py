@@ -20,6 +20,7 @@ from matplotlib.ticker import NullFormatter
 
 from airtcp.report import labels
 from airtcp.report.figure import (
+    FILL_OPACITY,
     Axis,
     Bars,
     Box,
@@ -56,7 +57,6 @@ _WHISKERS: Mapping[str, Mapping[str, Any]] = {
     "capped": {"capsize": 1.8, "elinewidth": 0.8, "capthick": 0.8},
     "thin": {"capsize": 0, "elinewidth": 0.5, "alpha": 0.6},
 }
-_FILL_OPACITY = 0.22
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # part of Matplotlib: the output is the same everywhere
@@ -292,7 +292,7 @@ def _draw_steps(mark: Steps, axes: Axes) -> None:
     colour = print_colour(mark.style.colour)
     look: dict[str, Any] = {"color": colour, "baseline": 0 if mark.closed else None}
     if mark.filled:
-        look = {"fill": True, "facecolor": (colour, _FILL_OPACITY), "edgecolor": colour}
+        look = {"fill": True, "facecolor": (colour, FILL_OPACITY), "edgecolor": colour}
     axes.stairs(
         mark.heights,
         mark.edges,

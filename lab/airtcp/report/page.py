@@ -120,7 +120,6 @@ def _environment(directories: Sequence[Path]) -> jinja2.Environment:
         "interval": interval,
         "percent": percent,
         "percent_interval": percent_interval,
-        "readable": readable,
     }
     return environment
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from airtcp.report.figure import (
+    FILL_OPACITY,
     Axis,
     Bars,
     Entry,
@@ -40,7 +41,6 @@ _PX_PER_IN = 150  # a column of a paper is as wide as the page shows a figure
 _PX_PER_POINT = 2.0
 _SPACE_POINTS = 4  # a text is farther from its point by the width of a space per further point
 _LINE_WIDTH = 0.8 * _PX_PER_POINT
-_FILL_OPACITY = 0.22
 Trace = dict[str, Any]
 
 
@@ -213,7 +213,7 @@ def _step_traces(mark: Steps) -> list[Trace]:
         "x": _plain(mark.values.x),
         "y": _plain(mark.heights),
         "width": _plain(numpy.diff(mark.edges)),
-        "marker": {"color": colour, "opacity": _FILL_OPACITY, "line": {"width": 0}},
+        "marker": {"color": colour, "opacity": FILL_OPACITY, "line": {"width": 0}},
     }
     return [bars, outline]
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy
 
 from airtcp.report.figure import (
+    FILL_OPACITY,
     Bars,
     Box,
     Labels,
@@ -26,7 +27,6 @@ from airtcp.report.textsize import LINE_HEIGHT
 from airtcp.statistics import Floats, part_below
 
 _CAP = 1.8  # half the length of the ends of an interval
-_FILL_OPACITY = 0.22
 
 # The order in which marks are drawn.
 GRID, _RULES, _AREAS, _INTERVALS, _LINES, _HOLLOW, _TEXTS = range(7)
@@ -120,7 +120,7 @@ def _steps(mark: Steps, frame: Frame, pen: Pen) -> Iterator[Part]:
         x, y = numpy.concatenate([x[:1], x, x[-1:]]), numpy.concatenate([zero, y, zero])
     path = pen.path(x, y)
     if mark.filled:
-        yield Part(_AREAS, pen.area(path, mark.style.colour, _FILL_OPACITY))
+        yield Part(_AREAS, pen.area(path, mark.style.colour, FILL_OPACITY))
     yield Part(_AREAS if mark.filled else _LINES, pen.line(path, mark.style))
 
 

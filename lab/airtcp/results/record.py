@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """result.json: the record of a run, an element of "runs" in results.json."""
 
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ class Provenance(Document):
     def here(cls, command: str) -> "Provenance":
         """This copy of airtcp on this machine, with a command of provenance.command_line()."""
         host = Host(
-            kernel=provenance.kernel_release(),
+            kernel=platform.release(),
             cpu=provenance.cpu_model(),
             distribution=provenance.distribution(),
         )

@@ -24,7 +24,7 @@ PACING_PERCENT = {
 # For all nodes, because CUBIC's parameters are global.
 CUBIC = "/sys/module/tcp_cubic/parameters"
 
-_OFFLOADS = ("gro", "gso", "tso")
+OFFLOADS = ("gro", "gso", "tso")
 
 
 def neighbour(address: str, mac: str, device: str) -> Run:
@@ -34,7 +34,7 @@ def neighbour(address: str, mac: str, device: str) -> Run:
 
 def offloads(parameters: Parameters, device: str) -> list[Step]:
     """Turn on the offloads in the parameters, and turn off the others."""
-    states = {name: bool(getattr(parameters, name)) for name in _OFFLOADS}
+    states = {name: bool(getattr(parameters, name)) for name in OFFLOADS}
     off = " ".join(f"{name} off" for name, on in states.items() if not on)
     lines: list[Step] = [run(f"ethtool -K {device} {off}")] if off else []
     return [*lines, *(Offload(device, name) for name, on in states.items() if on)]

@@ -85,8 +85,7 @@ class Sweeps:
     def get(self, name: str) -> Sweep:
         """A sweep by its name. Raises InputError if there is none, or if it cannot be read."""
         directory = (self.root / name).resolve()
-        inside = directory == self.root or self.root in directory.parents
-        if not inside or not (directory / documents.FILE).is_file():
+        if not directory.is_relative_to(self.root) or not (directory / documents.FILE).is_file():
             raise InputError(f"{name}: no such sweep")
         sweep = self._read(directory)
         if isinstance(sweep, Broken):
