@@ -11,7 +11,6 @@ import json
 import multiprocessing
 import os
 import random
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ackpol_api import RTM_DELROUTE, SYSCTL, route
-from netns import enter, unshare
+from netns import enter, run, succeeds, unshare
 
 ADDRESS = "192.0.2.7"
 
@@ -36,16 +35,12 @@ MODULES = {name: f"tcp_ackpol_{name}" for name in POLICIES} | {
 BUILT_IN = frozenset(path.name for path in SYSCTL.iterdir())
 
 
-def run(command: str, *, check: bool = True) -> int:
-    return subprocess.run(command.split(), check=check, capture_output=True).returncode
-
-
 def load(name: str) -> None:
     run(f"modprobe {MODULES[name]}")
 
 
 def unload(name: str) -> bool:
-    return run(f"modprobe -r {MODULES[name]}", check=False) == 0
+    return succeeds(f"modprobe -r {MODULES[name]}")
 
 
 def is_loaded(name: str) -> bool:
@@ -103,9 +98,9 @@ def come_and_go(counts: "Counter[str]") -> None:
 def try_route(name: str) -> bool:
     """Add a route with a policy or congestion control, and delete it; False if it is refused."""
     if name in CONGESTION_CONTROLS:
-        if run(f"ip route replace {ADDRESS} dev lo congctl {name}", check=False):
+        if not succeeds(f"ip route replace {ADDRESS} dev lo congctl {name}"):
             return False
-        return run(f"ip route del {ADDRESS}", check=False) == 0
+        return succeeds(f"ip route del {ADDRESS}")
     try:
         route(ADDRESS, name)
     except OSError:

@@ -14,6 +14,10 @@ def run(command: str) -> str:
     return subprocess.run(command.split(), check=True, capture_output=True, text=True).stdout
 
 
+def succeeds(command: str) -> bool:
+    return subprocess.run(command.split(), capture_output=True).returncode == 0
+
+
 def enter(netns: str) -> None:
     """Move this thread to a namespace of `ip netns`."""
     with Path(f"/run/netns/{netns}").open() as file:

@@ -11,13 +11,12 @@ import json
 import os
 import socket
 import struct
-import subprocess
 import threading
 import time
 from collections import Counter
 from pathlib import Path
 
-from netns import enter
+from netns import enter, run, succeeds
 
 NAMES = ("bbr2", "bbrp", "bbr", "bbr_plain", "cubic")
 MODULES = ("tcp_bbr2", "tcp_bbr")
@@ -29,10 +28,6 @@ ADDRESSES = ("10.0.0.2", "fd00::2")
 
 counts: Counter[str] = Counter()
 ended = threading.Event()
-
-
-def run(command: str, *, check: bool = True) -> int:
-    return subprocess.run(command.split(), check=check, capture_output=True).returncode
 
 
 def build() -> None:
@@ -107,7 +102,7 @@ def change() -> None:
 def unload() -> None:
     while not ended.is_set():
         for module in MODULES:
-            counts["unloaded" if run(f"modprobe -r {module}", check=False) == 0 else "in use"] += 1
+            counts["unloaded" if succeeds(f"modprobe -r {module}") else "in use"] += 1
         run("ip netns add brief")
         run("ip netns del brief")
         time.sleep(0.3)
@@ -141,7 +136,7 @@ def main() -> None:
     start = time.monotonic()
     for module in MODULES:
         while Path(f"/sys/module/{module}").exists() and time.monotonic() - start < 120:
-            run(f"modprobe -r {module}", check=False)
+            succeeds(f"modprobe -r {module}")
             time.sleep(0.2)
         counts["left"] += Path(f"/sys/module/{module}").exists()
     os.write(1, json.dumps(counts).encode())

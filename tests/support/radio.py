@@ -243,6 +243,11 @@ def difference(before: Path, after: Path) -> Sample:
     return Sample(last.time_s - first.time_s, nodes)
 
 
+def counted(directory: Path) -> Sample:
+    """The difference between the samples `before` and `after`."""
+    return difference(directory / "before", directory / "after")
+
+
 def saturated_uplink(
     kernel: Kernel,
     tools: GuestTools,
@@ -265,7 +270,7 @@ def saturated_uplink(
     for seed in seeds:
         seed_dir = directory / str(seed)
         run(kernel, tools, seed_dir, cells, script, seed=seed, timeout_wall_s=600)
-        sample = difference(seed_dir / "before", seed_dir / "after")
+        sample = counted(seed_dir)
         packets += sample.nodes["ap"]["packets"]
         collided += sum(sample.nodes[name]["collided"] for name in stations)
         ppdus += sum(sample.nodes[name]["ppdus"] for name in stations)

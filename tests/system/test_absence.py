@@ -11,6 +11,7 @@ from radio import (
     CAPTURE_END,
     Cell,
     Sample,
+    counted,
     difference,
     flow,
     mbps,
@@ -45,10 +46,6 @@ def booted(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Boot:
 
 def rtts_ms(path: Path) -> list[float]:
     return [float(ms) for ms in re.findall(r"time=([\d.]+) ms", path.read_text())]
-
-
-def counted(directory: Path) -> Sample:
-    return difference(directory / "before", directory / "after")
 
 
 def test_a_dozing_station_gets_packets_after_a_beacon(booted: Boot) -> None:

@@ -9,7 +9,7 @@ import bianchi_model
 import capture_model
 import pytest
 from bianchi_model import BEST_EFFORT
-from radio import LEGACY, MPDU_OCTETS, OCTETS, Cell, Sample, blocked, difference, flow, run
+from radio import LEGACY, MPDU_OCTETS, OCTETS, Cell, Sample, blocked, counted, flow, run
 from wifi_timing import ACK, legacy, ppdu_us
 
 from airtcp.backends.guesttools import GuestTools
@@ -38,7 +38,7 @@ def uplink(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Uplink:
         for seed in seeds:
             directory = tmp_path / str(seed)
             run(lab_kernel, tools, directory, cells, script, seed=seed)
-            samples.append(difference(directory / "before", directory / "after"))
+            samples.append(counted(directory))
         return samples
 
     return measure

@@ -14,7 +14,7 @@ from radio import (
     Sample,
     address,
     blocked,
-    difference,
+    counted,
     flow,
     mbps,
     run,
@@ -49,7 +49,7 @@ def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
         parts += [flow(cells, *pair, seconds + 3, 0, buffer) for pair in flows]
         parts.append(f"sleep 1\nsample before\nsleep {seconds:g}\nsample after\n")
         run(lab_kernel, tools, tmp_path, cells, "".join(parts))
-        return difference(tmp_path / "before", tmp_path / "after")
+        return counted(tmp_path)
 
     return measure_flows
 

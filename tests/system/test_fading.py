@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from radio import LEGACY, MPDU_OCTETS, Cell, difference, flow, run
+from radio import LEGACY, MPDU_OCTETS, Cell, counted, flow, run
 from wifi_timing import legacy, ppdu_us
 
 from airtcp.backends.guesttools import GuestTools
@@ -38,7 +38,7 @@ def unanswered(
     shares = []
     for seed in range(1, seeds + 1):
         where = run(kernel, tools, directory / str(seed), CELLS, script, seed=seed)
-        counters = difference(where / "before", where / "after").nodes["sta"]
+        counters = counted(where).nodes["sta"]
         dropped = counters["dropped_retries"]
         shares.append(dropped / (dropped + counters["acked"]))
     return shares

@@ -18,7 +18,7 @@ from radio import (
     Cell,
     Sample,
     blocked,
-    difference,
+    counted,
     flow,
     mbps,
     run,
@@ -78,7 +78,7 @@ def measured(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measured:
         if captured:
             parts.append(CAPTURE_END)
         run(lab_kernel, tools, directory, cells, "".join(parts), keys=keys)
-        return difference(directory / "before", directory / "after"), directory / "air.pcap"
+        return counted(directory), directory / "air.pcap"
 
     return measure_flows
 

@@ -12,8 +12,8 @@ from radio import (
     MPDU_OCTETS,
     OCTETS,
     Cell,
-    Sample,
     address,
+    counted,
     difference,
     flow,
     mbps,
@@ -57,10 +57,6 @@ def guest_run(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Run:
 def saturated(seconds: float, before: str = "", *more: int, cells: Sequence[Cell] = DOWN) -> str:
     start = flow(cells, cells[0].ap, cells[0].stations[0], seconds + 1, *more)
     return f"{before}{start}sleep 0.5\nsample before\nsleep {seconds:g}\nsample after\n"
-
-
-def counted(directory: Path) -> Sample:
-    return difference(directory / "before", directory / "after")
 
 
 def test_fifo_delays_ping_and_fq_codel_does_not(guest_run: Run) -> None:

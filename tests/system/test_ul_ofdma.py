@@ -21,7 +21,7 @@ from radio import (
     OCTETS,
     Cell,
     Sample,
-    difference,
+    counted,
     flow,
     mbps,
     run,
@@ -85,7 +85,7 @@ def uplink(
     script = "".join(flow(cells, name, "ap", seconds + 3) for name in stations)
     script += f"sleep 1\nsample before\nsleep {seconds:g}\nsample after\n"
     run(kernel, tools, directory, cells, script)
-    return difference(directory / "before", directory / "after")
+    return counted(directory)
 
 
 @pytest.mark.parametrize(
