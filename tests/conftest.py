@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from guests import Measure, Say, assert_silent, thesis_case
@@ -19,6 +20,9 @@ from airtcp.kernel.image import Kernel
 from airtcp.results.record import RunRecord
 from airtcp.sweep.request import RunRequest
 from airtcp.sweep.run import run_one
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 DEBUG = bool(os.environ.get("AIRTCP_TEST_DEBUG"))
 
@@ -110,6 +114,27 @@ def measure(lab_kernel: Kernel, tools: GuestTools, tmp_path: Path) -> Measure:
         return run_one(RunRequest.of(lab_kernel, tools, thesis_case(*settings), seed), tmp_path)
 
     return measure_one
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Debian's Chromium, without windows."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium's sandbox does not work for root in containers; the pages are trusted.
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -25,12 +25,6 @@ KERNEL = Kernel(Path("k"), "6.12.0", "k")
 OLD, NEW = b"he_oper_chwidth\0", b"he_oper_chwidth\0eht_oper_chwidth\0"
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def make_tools(directory: Path, program: bytes) -> GuestTools:
     """Programs of a guest that has this hostapd."""
     tools = GuestTools(directory)

@@ -16,12 +16,6 @@ RECIPES: dict[prebuilt.Part, str] = {"kernel": "1", "tools": "2"}
 LINUX = "kernel/0123/linux"
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("AIRTCP_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def wheel(path: Path, content: bytes = b"content", **recipes: str) -> Path:
     description = {part: {"recipe": recipe} for part, recipe in (RECIPES | recipes).items()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
