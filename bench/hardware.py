@@ -89,7 +89,7 @@ def table(found: Sequence[Pair]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def plot(found: Sequence[Pair], path: Path) -> None:
+def plot(found: Sequence[Pair]) -> None:
     """Plot ours over the hardware's values, for the default kernel."""
     with style():
         figure = Figure(figsize=(7, 3.4), layout="constrained")
@@ -116,7 +116,7 @@ def plot(found: Sequence[Pair], path: Path) -> None:
             axes.set_xlabel(f"hardware: {label}")
             axes.set_ylabel(f"airtcp: {label}")
         figure.axes[0].legend(loc="upper left", fontsize="small")
-        save_in_docs(figure, path)
+        save_in_docs(figure, IMAGE)
 
 
 def main() -> int:
@@ -132,7 +132,7 @@ def main() -> int:
     print(text)
     page = with_table(PAGE.read_text(encoding="utf-8"), "errors", text)
     PAGE.write_text(page, encoding="utf-8")
-    plot(found, IMAGE)
+    plot(found)
     return 0
 
 

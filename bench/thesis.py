@@ -98,12 +98,12 @@ def _range(values: Values, form: Callable[[float], str]) -> str:
     return f"{form(low)} to {form(high)}"
 
 
-def measure(out: Path) -> None:
+def measure() -> None:
     """Run the cases, without captures, which the table does not need."""
     settings = [f"delay={','.join(DELAYS)}", f"ack_policy={','.join(POLICIES)}", "capture=off"]
     options = [word for setting in settings for word in ("--set", setting)]
     command = [str(REPOSITORY / "airtcp"), "run", "thesis-lan", *options]
-    subprocess.run([*command, "--seeds", str(RUNS), "--out", str(out)], check=True)
+    subprocess.run([*command, "--seeds", str(RUNS), "--out", str(OUT)], check=True)
 
 
 def main() -> int:
@@ -111,7 +111,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, metavar="DIR", help="do not run anything")
     options = parser.parse_args()
     if not options.results:
-        measure(OUT)
+        measure()
     document = documents.read(options.results or OUT)
     text = table(goodput(document), published(document))
     print(text)

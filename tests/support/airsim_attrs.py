@@ -33,10 +33,10 @@ def numbers(header: Path = HEADER) -> dict[str, int]:
     return _enum(header.read_text(), "attr")
 
 
-def counters(header: Path = HEADER) -> list[str]:
+def counters() -> list[str]:
     """The names of the counters."""
     return [
-        name for name in _enum(header.read_text(), "counter") if name not in ("unspec", "pad", "")
+        name for name in _enum(HEADER.read_text(), "counter") if name not in ("unspec", "pad", "")
     ]
 
 

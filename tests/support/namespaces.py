@@ -233,7 +233,7 @@ def bench(directory: Path) -> Iterator[Bench]:
         hosts.stop()
 
 
-def ended(process: "subprocess.Popen[str]", seconds: float = 300) -> Sequence[object]:
+def ended(process: "subprocess.Popen[str]") -> Sequence[object]:
     """Exit code, standard output and standard error."""
-    out, err = process.communicate(timeout=seconds)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err

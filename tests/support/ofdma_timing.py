@@ -9,7 +9,7 @@ extension, 2x HE-LTFs with a guard interval of 1.6 us, 4x HE-LTFs with 3.2 us.
 from dataclasses import dataclass
 from math import ceil, floor
 
-from wifi_timing import AIFSN, CW_MIN, DELIMITER, MCS, SERVICE_BITS, legacy, ppdu_us
+from wifi_timing import AIFSN, CW_MIN, DELIMITER, MCS, SERVICE_BITS, SLOT_US, legacy, ppdu_us
 
 # Data subcarriers of an RU by its tones (table 27-15), and RUs by channel width in MHz.
 SUBCARRIERS = {26: 24, 52: 48, 106: 102, 242: 234, 484: 468, 996: 980, 1992: 1960}
@@ -22,7 +22,7 @@ COUNTS = {
 # The first RU of each size in the RU Allocation subfield, without its least significant bit.
 ALLOCATION = {0: 26, 37: 52, 53: 106, 61: 242, 65: 484, 67: 996, 68: 1992}
 
-SIFS_US, SLOT_US = 16, 9
+SIFS_US = 16
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ DELIMITER, ACK, BLOCKACK_WITHOUT_BITMAP = 4, 14, 24
 
 # Best effort: the EDCA defaults of table 9-155.
 AIFSN, CW_MIN = 3, 15
+SLOT_US = 9
 
 
 @dataclass(frozen=True)
@@ -261,9 +262,7 @@ def saturated_goodput_mbps(
     ampdu_us: float = 5484,
     ba_window: int = 64,
     min_spacing_us: float = 0,
-    basic_kbps: tuple[int, ...] = (6000, 12000, 24000),
     sifs_us: float = 16,
-    slot_us: float = 9,
 ) -> float:
     """Goodput of a single saturated best-effort sender without losses.
 
@@ -280,6 +279,7 @@ def saturated_goodput_mbps(
         min_spacing_us=min_spacing_us,
     )
     data_us = ppdu_us(rate, psdu_octets(rate, mpdu_octets, mpdus, min_spacing_us))
-    response_us = ppdu_us(response_rate(rate, basic_kbps), response_octets(mpdus, ba_window))
-    access_us = sifs_us + AIFSN * slot_us + CW_MIN / 2 * slot_us
+    response = response_rate(rate, MANDATORY_KBPS[Format.OFDM])
+    response_us = ppdu_us(response, response_octets(mpdus, ba_window))
+    access_us = sifs_us + (AIFSN + CW_MIN / 2) * SLOT_US
     return 8 * payload_octets * mpdus / (access_us + data_us + sifs_us + response_us)

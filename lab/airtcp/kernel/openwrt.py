@@ -18,7 +18,7 @@ import airtcp
 from airtcp import interrupts
 from airtcp.errors import NO_SPACE, AirtcpError, InputError
 from airtcp.kernel.series import require_empty
-from airtcp.kernel.source import OVERLAY, Step, read_changes
+from airtcp.kernel.source import Step, read_changes
 from airtcp.paths import PACKAGE
 
 GENERIC = "target/linux/generic"
@@ -79,14 +79,14 @@ class Diff:
         return "\n".join(text) + "\n"
 
 
-def write(directory: Path, overlay: Path = OVERLAY) -> list[Path]:
+def write(directory: Path) -> list[Path]:
     """Write the files of an OpenWrt tree below a new or empty directory, and return their paths.
 
     Raises InputError if the directory has files or cannot be written, or for the reasons of
     source.read_series().
     """
     require_empty(directory)
-    made = files(overlay)
+    made = files()
     try:
         with interrupts.deferred():
             for name, content in made.items():
@@ -101,9 +101,9 @@ def write(directory: Path, overlay: Path = OVERLAY) -> list[Path]:
     return [directory / name for name in made]
 
 
-def files(overlay: Path = OVERLAY) -> dict[str, str]:
+def files() -> dict[str, str]:
     """All files, by their path in an OpenWrt tree."""
-    steps = read_changes(["postable", "wifi"], overlay)
+    steps = read_changes(["postable", "wifi"])
     kernel = [step for step in steps if step.topic == "postable"]
     patches = [(step.patch.name, text) for step in kernel if (text := _kernel_patch(step))]
     made = {

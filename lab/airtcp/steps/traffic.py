@@ -58,7 +58,7 @@ def plan(testbed: Testbed) -> list[Step]:
         *(probes + idle if idle else []),
         Keep(((_AIRSIM, "airsim-before.txt"),)),
         *cpu_cost.snapshot(testbed, "before"),
-        *([_clock(BEGAN)] if testbed.staggered else []),
+        *([Run(("date", "+%s%N"), stdout=BEGAN, required=False)] if testbed.staggered else []),
         *events.start(testbed),
         *([] if idle else probes),
         *_flows(testbed, listening),
@@ -88,10 +88,6 @@ def _airtimes(testbed: Testbed) -> list[Step]:
     if len(testbed.wireless("station")) < 2:
         return []
     return [Keep(((_PEERS, "airtimes.txt"),))]
-
-
-def _clock(file: str) -> Step:
-    return Run(("date", "+%s%N"), stdout=file, required=False)
 
 
 def _idle(testbed: Testbed) -> list[Step]:

@@ -42,6 +42,6 @@ def radio_mac(number: int) -> str:
     return f"02:61:69:72:{number:02x}:00"
 
 
-def numbered(name: str, number: int, suffix: str = "") -> str:
+def numbered(name: str, number: int) -> str:
     """The name with its number, which is omitted for the first."""
-    return f"{name}{number if number > 1 else ''}{suffix}"
+    return f"{name}{number if number > 1 else ''}"
