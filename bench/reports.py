@@ -85,7 +85,7 @@ def limited(experiment: Experiment, most_s: int) -> Experiment:
     if not most_s:
         return experiment
     try:
-        shorter = catalogue.shortened(experiment, most_s)
+        shorter = catalogue.shortened(experiment.model_copy(update={"quick_duration_s": most_s}))
         shorter.cases()
     except (InputError, ValidationError):
         return catalogue.shortened(experiment)

@@ -122,7 +122,7 @@ def text_of(out_dir: Path) -> str:
     """The HTML of the report, with empty figures."""
     shown = contents.describe(model.load(out_dir))
     return page.render(
-        shown, {plot.slug: page.Saved("<svg></svg>", {}, None) for plot in shown.plots}
+        shown, {plot.slug: page.Saved("<svg></svg>", {}, None) for plot in shown.plots}, None
     )
 
 

@@ -42,7 +42,7 @@ def test_page_describes_a_custom_topology(tmp_path: Path, monkeypatch: pytest.Mo
     }
     monkeypatch.setattr(model.Run, "network", property(lambda _: Network.model_validate(network)))
     text = page.render(
-        shown, {plot.slug: page.Saved("<svg></svg>", {}, None) for plot in shown.plots}
+        shown, {plot.slug: page.Saved("<svg></svg>", {}, None) for plot in shown.plots}, None
     )
     for line in (
         "station phone: access point ap, mcs 1",

@@ -121,7 +121,7 @@ def test_tooltips_have_type_and_time(results: model.Results) -> None:
 def test_lanes_of_tcp_are_above_those_of_radios(results: model.Results) -> None:
     run = results.conditions[0].policies[1].runs[0]
     air = medium.read(run.directory / "air.pcapng", 0)
-    second_row = timeline.describe(air, lanes_of(results)).panels[1]
+    second_row = timeline.describe(air, lanes_of(results), {}).panels[1]
     labels = [tick.label for tick in second_row.y.ticks]
     assert labels[:3] == ["server", "station", "ACK timer"]
     assert labels[3].startswith("radio 0")
@@ -133,7 +133,7 @@ def test_lanes_of_tcp_are_above_those_of_radios(results: model.Results) -> None:
 def test_only_the_lane_of_the_timer_goes_on_after_the_captures(results: model.Results) -> None:
     run = results.conditions[0].policies[1].runs[0]
     air = medium.read(run.directory / "air.pcapng", 40)
-    row = timeline.describe(air, lanes_of(results)).panels[2]
+    row = timeline.describe(air, lanes_of(results), {}).panels[2]
     grey = [mark for mark in row.marks if isinstance(mark, Box) and mark.colour == "grid"]
     assert [(box.left, box.right, box.top) for box in grey] == [(60, 70, 0), (60, 70, 3)]
     assert [box.bottom for box in grey] == [2, row.y.limits[0]]

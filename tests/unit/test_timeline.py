@@ -26,14 +26,16 @@ from small_report import write_results
 from airtcp import cli
 from airtcp.errors import InputError
 from airtcp.files import airtrace, capture
-from airtcp.report import medium, model, timeline
+from airtcp.report import medium, model, tcplanes, timeline
 from airtcp.report.figure import Box, Line, Panel, Strokes
 from airtcp.report.medium import Captured
+
+NO_TCP = tcplanes.Lanes(0, {}, None)
 
 
 def rows_of(path: Path, start_ms: float = 0) -> list[Panel]:
     """The rows of the timeline of a capture."""
-    return list(timeline.describe(medium.read(path, start_ms)).panels)
+    return list(timeline.describe(medium.read(path, start_ms), NO_TCP, {}).panels)
 
 
 def boxes(panel: Panel) -> list[Box]:
@@ -268,7 +270,7 @@ def test_each_ppdu_is_a_box_in_the_lane_of_its_sender(tmp_path: Path) -> None:
 
 def test_lanes_and_tooltips_have_the_names_of_nodes(tmp_path: Path) -> None:
     air = medium.read(write_air(tmp_path, records()), 0)
-    first, *_ = timeline.describe(air, nodes={0: "ap", 1: "laptop"}).panels
+    first, *_ = timeline.describe(air, NO_TCP, {0: "ap", 1: "laptop"}).panels
     assert [tick.label for tick in first.y.ticks] == ["ap, radio", "laptop, radio"]
     assert [box.tip.partition(";")[0] for box in boxes(first)] == [
         *("beacon, ap to all", "data, ap to laptop")
@@ -326,7 +328,7 @@ def test_a_collision_is_marked_only_in_its_row(tmp_path: Path) -> None:
 
 def test_the_legend_has_only_types_that_occur(tmp_path: Path) -> None:
     def legend(of: list[Record]) -> list[str]:
-        described = timeline.describe(medium.read(write_air(tmp_path, of), 0))
+        described = timeline.describe(medium.read(write_air(tmp_path, of), 0), NO_TCP, {})
         return [entry.name for entry in described.legend.entries]
 
     assert legend(records()) == ["data", "beacon", "BlockAck", "lost", "collision"]
@@ -338,7 +340,7 @@ def test_an_idle_period_is_shown(tmp_path: Path) -> None:
     found = medium.read(write_air(tmp_path, [frame(0, 10), frame(99_000, 99_010)]), 20)
     assert not found.transmissions
     assert found.busy == 0
-    assert len(timeline.describe(found).panels) == 5
+    assert len(timeline.describe(found, NO_TCP, {}).panels) == 5
 
 
 def test_only_the_busiest_of_many_radios_are_drawn(tmp_path: Path) -> None:
@@ -349,7 +351,7 @@ def test_only_the_busiest_of_many_radios_are_drawn(tmp_path: Path) -> None:
     assert len(found.radios) == 21
     assert found.lanes == list(range(8, 20))
     assert "The 12 of 21 radios" in timeline.caption(found)
-    assert len(boxes(timeline.describe(found).panels[0])) == 12
+    assert len(boxes(timeline.describe(found, NO_TCP, {}).panels[0])) == 12
 
 
 def test_the_caption_has_the_share_of_busy_time(tmp_path: Path) -> None:

@@ -43,13 +43,9 @@ def listed(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     ]
 
 
-def shortened(experiment: Experiment, most_s: float | None = None) -> Experiment:
-    """The experiment with transfers of at most most_s and baselines of at most 1 s.
-
-    most_s: None: the limit of --quick.
-    """
-    most_s = experiment.quick_duration_s if most_s is None else most_s
-    parameters = experiment.parameters
+def shortened(experiment: Experiment) -> Experiment:
+    """The experiment with transfers of at most quick_duration_s and baselines of at most 1 s."""
+    parameters, most_s = experiment.parameters, experiment.quick_duration_s
     shorter = {}
     if parameters.duration_s > most_s:
         shorter["duration"] = f"{most_s:g}s"

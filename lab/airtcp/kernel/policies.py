@@ -16,7 +16,6 @@ from airtcp.paths import REPOSITORY
 BASELINE = "default"
 
 _ALIAS = re.compile(r'MODULE_ALIAS_TCP_ACKPOL\("([^"]*)"\)')
-_OVERLAY = REPOSITORY / "kernel"
 
 
 def registered_in(source: str) -> list[str]:
@@ -25,7 +24,7 @@ def registered_in(source: str) -> list[str]:
 
 
 @cache
-def names(overlay: Path = _OVERLAY) -> tuple[str, ...]:
+def names(overlay: Path = REPOSITORY / "kernel") -> tuple[str, ...]:
     """The policies of the laboratory's kernel: `default`, then the others in alphabetical order."""
     registered = {name for text in _sources(overlay) for name in registered_in(text)}
     return (BASELINE, *sorted(registered))

@@ -52,7 +52,7 @@ class Saved:
     interactive: str | None
 
 
-def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None = None) -> str:
+def render(contents: Contents, saved: Mapping[str, Saved], plotly_js: str | None) -> str:
     """The page as HTML, which refers only to files in figures/ and runs/.
 
     saved: the saved figures of the contents, by slug. plotly_js: makes a page without references.

@@ -67,9 +67,6 @@ class Lanes:
         return self.ms(segment.time_ns - EPOCH_NS)
 
 
-NONE = Lanes(0, {}, None)
-
-
 def read(run: Run, start_ms: float, end_ms: float) -> Lanes:
     """The lanes for which the run has files: of the hosts of its first TCP flow, of the ACK timer.
 

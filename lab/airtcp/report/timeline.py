@@ -66,8 +66,6 @@ _NAMES: Mapping[airtrace.Kind, str] = {
 Nodes = Mapping[int, str]
 """The name of the node of each radio."""
 
-NO_NODES: Nodes = {}
-
 _MPDUS = "ampdu_mpdus_mean"
 
 _LOST = "frame-lost"
@@ -253,7 +251,7 @@ def _tip(ppdu: Transmission, nodes: Nodes) -> str:
     return "; ".join(parts)
 
 
-def describe(air: Medium, of_tcp: Lanes = tcplanes.NONE, nodes: Nodes = NO_NODES) -> Figure:
+def describe(air: Medium, of_tcp: Lanes, nodes: Nodes) -> Figure:
     """Rows of _ROW_MS from top to bottom, each with the lanes of TCP above those of the radios.
 
     nodes: the names of the radios.

@@ -84,7 +84,7 @@ def split(
     known: Collection[str],
     say: Say,
     *,
-    verify: bool = False,
+    verify: bool,
 ) -> tuple[list[_R], list[_R]]:
     """The finished runs, and the runs that are still to be done.
 
