@@ -152,7 +152,7 @@ def _one_way(
     protocol: str,
     direction: str,
     ends_s: Floats,
-    flows: Sequence[timeseries.Flow],
+    flows: Sequence[timeseries.FlowSeries],
 ) -> dict[str, _Series]:
     goodputs = numpy.array([flow.goodput_mbps for flow in flows])
     both, total = len(_directions(testbed)) > 1, _over_time(ends_s, goodputs.sum(axis=0))

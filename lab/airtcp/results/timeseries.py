@@ -20,8 +20,7 @@ from airtcp.files.tcpwatch import Samples, TcpTrace, read_flows
 from airtcp.files.text import read_text
 from airtcp.paths import BEGAN
 from airtcp.statistics import Floats
-from airtcp.testbed.model import Flow as Sent
-from airtcp.testbed.model import Testbed
+from airtcp.testbed.model import Flow, Testbed
 
 # Times in s, and the values of each counter at these times.
 _Counters = tuple[Floats, Mapping[str, Floats]]
@@ -38,7 +37,7 @@ _REST = 0.1
 
 
 @dataclass(frozen=True)
-class Flow:
+class FlowSeries:
     """A flow with values for each step.
 
     number: counts the connections of a flow from 1. At the receiver: goodput_mbps, segments_per_s
@@ -47,7 +46,7 @@ class Flow:
     all except goodput are None.
     """
 
-    transfer: Sent
+    transfer: Flow
     number: int
     goodput_mbps: Floats
     cwnd_segments: Floats | None = None
@@ -65,7 +64,7 @@ class OverTime:
     """
 
     ends_s: Floats
-    flows: Sequence[Flow]
+    flows: Sequence[FlowSeries]
 
 
 def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
@@ -87,7 +86,7 @@ def read(run_dir: Path, testbed: Testbed, step_s: float) -> OverTime:
     since_begin_s = edges_s - parameters.baseline_s
     flows = [trace.over_time(since_begin_s) for trace in tcp]
     flows += [
-        Flow(pair, number, _rate_mbps(times_s, bits, since_begin_s))
+        FlowSeries(pair, number, _rate_mbps(times_s, bits, since_begin_s))
         for pair, number, times_s, bits in udp
     ]
     return OverTime(edges_s[1:], sorted(flows, key=lambda flow: pairs.index(flow.transfer)))
@@ -114,7 +113,7 @@ def flows_began_ns(run_dir: Path, testbed: Testbed, sampled: Iterable[Samples]) 
 class _Connection:
     """A TCP connection. start_ns: when the flows began."""
 
-    owner: tuple[Sent, int]
+    owner: tuple[Flow, int]
     sender: TcpTrace
     receiver: TcpTrace
     start_ns: int
@@ -124,14 +123,14 @@ class _Connection:
         received_s, received = self._received
         return _grows_until(received_s, received["bytes_received"])
 
-    def over_time(self, edges_s: Floats) -> Flow:
+    def over_time(self, edges_s: Floats) -> FlowSeries:
         times_s = (self.sender.columns["time_ns"] - self.start_ns) / 1e9
         srtt_ms = self.sender.columns["srtt_us"] / 1000
         sent_s, sent = self._counted(self.sender)
         received_s, received = self._received
         acks = received["segs_out"] - received["data_segs_out"]
         steps_s = numpy.diff(edges_s)
-        return Flow(
+        return FlowSeries(
             *self.owner,
             goodput_mbps=_rate_mbps(received_s, 8 * received["bytes_received"], edges_s),
             cwnd_segments=_means(times_s, self.sender.columns["cwnd"], edges_s),
@@ -151,7 +150,7 @@ class _Connection:
         return (totals["time_ns"] - self.start_ns) / 1e9, totals
 
 
-def _tcp_traces(run_dir: Path, testbed: Testbed, over_tcp: Sequence[Sent]) -> list[_Connection]:
+def _tcp_traces(run_dir: Path, testbed: Testbed, over_tcp: Sequence[Flow]) -> list[_Connection]:
     senders, receivers = read_flows(run_dir, over_tcp)
     start_ns = flows_began_ns(run_dir, testbed, [each.columns for each in (*senders, *receivers)])
     owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
@@ -173,7 +172,7 @@ def _totals(trace: TcpTrace, begin_ns: int) -> Mapping[str, Floats]:
     }
 
 
-def _udp_series(run_dir: Path, testbed: Testbed) -> list[tuple[Sent, int, Floats, Floats]]:
+def _udp_series(run_dir: Path, testbed: Testbed) -> list[tuple[Flow, int, Floats, Floats]]:
     """Each UDP flow: times in s since the flows began, and bits received until then.
 
     The clocks of real hosts differ: there a flow begins at its declared start.
@@ -251,7 +250,7 @@ def read_csv(path: Path) -> Recorded:
     return Recorded(by_flow[:, 0, 0], flows)
 
 
-def _row(flow: Flow, step: int) -> list[Any]:
+def _row(flow: FlowSeries, step: int) -> list[Any]:
     measured = (
         *(flow.goodput_mbps, flow.cwnd_segments, flow.tcp_rtt_ms, flow.retransmits),
         *(flow.segments_per_s, flow.acks_per_s),
@@ -265,7 +264,7 @@ def _row(flow: Flow, step: int) -> list[Any]:
     ]
 
 
-def _name(flow: Flow) -> str:
+def _name(flow: FlowSeries) -> str:
     """The number of a connection, after the name of its flow if that is not its only one."""
     label = flow.transfer.label
     if not label:
