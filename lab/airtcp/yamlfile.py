@@ -47,7 +47,7 @@ def compose(text: str, shown: str) -> yaml.Node | None:
 
 
 def data(node: yaml.Node | None, shown: str) -> object:
-    """Lists, mappings and the text of scalars. InputError for keys that are repeated or no word."""
+    """Lists, mappings and the text of scalars. InputError for keys given twice or not words."""
     if isinstance(node, yaml.SequenceNode):
         return [data(item, shown) for item in node.value]
     if isinstance(node, yaml.MappingNode):

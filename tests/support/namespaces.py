@@ -139,7 +139,7 @@ class Bench:
         path = self.directory / f"sshd-{name}"
         path.write_text(_SSHD.format(port=PORT, address=ADDRESSES[name], directory=self.directory))
         sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin") or pytest.skip("sshd is missing")
-        # What the user's shell does when sshd starts it is no part of a test.
+        # What the user's shell does when sshd starts it is not part of a test.
         bashrc = Path.home() / ".bashrc"
         hidden = f"mount --bind /dev/null {bashrc} && " if bashrc.exists() else ""
         script = hidden + (

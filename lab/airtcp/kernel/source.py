@@ -335,7 +335,7 @@ def prepare_tree(
             return tree
         except (AirtcpError, OSError) as error:
             say(f"unpacking the kernel again ({error})")
-    unpacked.unlink(missing_ok=True)  # first: whatever remains if this process is killed is no tree
+    unpacked.unlink(missing_ok=True)  # first: what remains if this process is killed is not a tree
     shutil.rmtree(work, ignore_errors=True)
     make_dir(tree)
     _unpack(source, tree, left_out, say)
