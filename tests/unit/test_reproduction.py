@@ -317,8 +317,8 @@ def test_a_gain_is_marked_and_does_not_count(tmp_path: Path) -> None:
     runs = [(case, record(case, 1, {"goodput_mbps": 100.0})) for case in of.cases()]
     page = reproduction.page([(of, assembly.document(of, of.cases(), KERNEL, runs, COMMAND))])
     assert page.count("| a table |") == 2
-    gain = "ack_policy aad, relative to ack_policy default"
-    assert f"| a table (computed) | {gain} | `goodput_mbps` | 1.2 | 1 | 1 | 0.83 | differs |" in page
+    gain = "ack_policy aad, relative to ack_policy default | `goodput_mbps` | 1.2"
+    assert f"| a table (computed) | {gain} | 1 | 1 | 0.83 | differs |" in page
     assert f"| {papers.CITATIONS['statkus-2017']} | 1 | 0 | 1 | 0 |" in page
 
 

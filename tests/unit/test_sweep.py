@@ -31,6 +31,7 @@ from airtcp.sweep import notes, run, sweep
 from airtcp.sweep.progress import Progress
 from airtcp.sweep.request import Request, RunRequest, requests, without_effect
 from airtcp.testbed.build import testbed_of
+from airtcp.units import counted
 
 KERNEL = Kernel(Path("linux"), "6.12.0", "0123456789abcdef")
 TOOLS = GuestTools(Path("tools"))
@@ -232,7 +233,7 @@ def test_as_many_runs_at_once_as_memory_allows(
     outcome = sweep.sweep(todo, tmp_path, 3, lambda *_: None, lines.append)
     assert set(outcome.recorded) == set(todo) and not outcome.failures
     assert max(path.name for path in tmp_path.glob("seen-*")) == f"seen-{at_once}"
-    warning = f"there is little, a run may take 512 MB: {at_once} at once"
+    warning = f"there is little, a run may take 512 MB, so only {counted(at_once, 'run')} at once"
     assert lines == ([warning] if at_once < 3 else [])
 
 

@@ -207,7 +207,7 @@ def test_rates_of_acks_are_compared_under_the_same_conditions() -> None:
     """aad takes no part in the second, in which there are ten times as many ACKs."""
     lan, far = contests()[:2]
     runs = [
-        run.model_copy(update={"metrics": run.metrics | {"acks_sent": 5000.0}})
+        run.model_copy(update={"metrics": {**run.metrics, "acks_sent": 5000.0}})
         for run in far.results["default"].runs
     ]
     far = replace(far, results={"default": replace(far.results["default"], runs=runs)})

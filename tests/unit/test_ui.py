@@ -242,7 +242,7 @@ def test_a_run_without_bulk_data_has_no_figure_over_time(tmp_path: Path) -> None
     write_sweep(tmp_path / "rr", {(1, 1): 5.0}, workload="request_response")
     given = {"sweep": "rr", "run": "mcs-1/seed-1", "at": "7"}
     body = pages.page(Sweeps(tmp_path), "", "run", given).body.decode()
-    assert "goodput over time: only of workload bulk over TCP." in body
+    assert "goodput over time: available only for the workload bulk over TCP." in body
     assert "need a capture on the air" in body and "--timeline" not in body
 
 

@@ -93,7 +93,8 @@ def _subject(compared: Comparison, best: str, is_better: bool, is_worse: bool) -
     average = " on average" if several else ""
     highest = max(map(compared.overall, compared.names))
     if not is_better and highest > 1:
-        return f"{among} none is significantly better than {compared.baseline}: with {best}, {title}"
+        than = compared.baseline
+        return f"{among} none is significantly better than {than}: with {best}, {title}"
     if not is_better:
         return f"{among} {compared.baseline} is best{average}: with {best}, the next, {title}"
     if is_worse:

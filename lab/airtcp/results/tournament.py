@@ -201,7 +201,7 @@ class Standing:
 
 
 def _acks_per_s(run: RunRecord) -> float | None:
-    """The rate of ACKs without data that arrived in a bulk transfer, but for those that got lost."""
+    """The rate of ACKs without data in a bulk transfer, without those that filters dropped."""
     sent = run.values.get("acks_sent")
     if sent is None:
         return None

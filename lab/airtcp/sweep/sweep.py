@@ -25,6 +25,7 @@ from airtcp.results.record import RESULT_FILE, RunRecord
 from airtcp.sweep.childprocess import forked
 from airtcp.sweep.request import Request, RunRequest
 from airtcp.sweep.run import Say, finished, run_one
+from airtcp.units import counted
 
 _POLL_S = 0.5
 
@@ -348,7 +349,8 @@ class _Memory:
                 self._room_mb, self._why = 0, ""
         fitting = max(1, self._room_mb // needed_mb) if needed_mb else self._processes
         if self._why and fitting < min(self._processes, len(todo)):
-            self._say(f"{self._why}, a run may take {needed_mb} MB, so only {fitting} at once")
+            runs = counted(fitting, "run")
+            self._say(f"{self._why}, a run may take {needed_mb} MB, so only {runs} at once")
 
     def has_room(self, job: RunRequest, running: Sequence[_Worker]) -> bool:
         """Whether another run fits beside those that are running. A single run always does."""
