@@ -95,21 +95,21 @@ def test_the_caption_says_how_far_radios_hear_each_other() -> None:
     phone = {"phone": {"access_point": "ap", "position": "1m"}}
     shown = plot(phone, {"cca_threshold": "-56.677dBm"}, {"cca_threshold": "-86.677dBm"})
     assert shown is not None
-    assert "up to a distance of 10 or 100 m" in shown.caption
+    assert "Radios up to 10 or 100 m apart" in shown.caption
 
 
 def test_long_ranges_have_no_exponent() -> None:
     shown = plot(
         {"phone": {"access_point": "ap", "position": "1m/1m"}}, {"path_loss_exponent": "2"}
     )
-    assert shown and "up to a distance of 1466 m" in shown.caption
+    assert shown and "Radios up to 1466 m apart" in shown.caption
 
 
 def test_the_caption_has_the_range_of_each_transmit_power() -> None:
     phone = {"phone": {"access_point": "ap", "position": "1m", "tx_power": "-10dBm"}}
     shown = plot(phone, {"cca_threshold": "-86.677dBm"})
     assert shown is not None
-    assert "up to a distance of 10 or 100 m" in shown.caption
+    assert "Radios up to 10 or 100 m apart" in shown.caption
 
 
 def test_there_is_no_map_without_common_positions() -> None:

@@ -135,7 +135,7 @@ CABLES: dict[str, Plain] = {"access": "ethernet"}
         (
             {"slow_host": "sender", "host_packet": "80us"},
             "host_packet",
-            "more than that of 65535 bytes; allowed with host_byte 1ns: up to 66us",
+            "is more than 65535 bytes take; allowed with host_byte 1ns: up to 66us",
         ),
         (
             {"router": "custom", "router_packet": "20us", "router_byte": "7us"},
