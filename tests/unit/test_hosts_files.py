@@ -11,6 +11,7 @@ from small_hosts import YAML, facts, hosts
 from airtcp.errors import AirtcpError, InputError, StopError
 from airtcp.experiment import catalogue
 from airtcp.experiment.experiment import Case, Setting
+from airtcp.experiment.reader import load
 from airtcp.files import iwstation, ss
 from airtcp.files.tcpwatch import Ends, read_connections
 from airtcp.hosts import applicable, inventory, preflight, ssh
@@ -207,6 +208,14 @@ def test_parameters_that_hosts_cannot_apply_are_errors(
 ) -> None:
     with pytest.raises(InputError, match=message):
         applicable.not_applied(case(**values), hosts(tmp_path, netem="off"))
+
+
+def test_a_topology_cannot_be_applied_to_hosts(tmp_path: Path) -> None:
+    [first, *_] = load("two-access-points").cases()
+    message = r"^--hosts: topology: real hosts have the default topology, with one station$"
+    machines = HostOptions(hosts(tmp_path), 1, "", pytest.fail).machines([first])
+    with pytest.raises(InputError, match=message), machines:
+        pytest.fail("the hosts are used")
 
 
 def test_every_parameter_is_handled(tmp_path: Path) -> None:
