@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from waiting import wait_until
@@ -17,7 +18,7 @@ from waiting import wait_until
 from airtcp import interrupts
 from airtcp.errors import AirtcpError, StopError
 from airtcp.files import ss
-from airtcp.hosts import lab, preflight, settings
+from airtcp.hosts import lab, preflight, settings, ssh
 from airtcp.hosts.inventory import HostEntry, Inventory
 from airtcp.hosts.ssh import LostError, Remote
 from airtcp.parameters import Parameters
@@ -395,6 +396,19 @@ def test_a_directory_that_is_removed_at_once_is_created_again(
     said: list[str] = []
     remote.install(said.append)
     assert said == ["ap (host): waiting for another airtcp, or for its dead-man timer"]
+
+
+def test_waiting_for_another_airtcp_ends_ten_seconds_after_its_dead_man_timer(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote.install(pytest.fail)
+    second, waited = remote_of(tmp_path), list[float]()
+    clock = SimpleNamespace(monotonic=lambda: sum(waited), sleep=waited.append)
+    message = r"^ap \(host\): another airtcp is using this host; wait until it ends$"
+    with monkeypatch.context() as patched, pytest.raises(StopError, match=message):
+        patched.setattr(ssh, "time", clock)
+        second.install(lambda _said: None)
+    assert waited == [1] * 15
 
 
 def test_ctrl_c_ends_waiting_for_another_airtcp(
