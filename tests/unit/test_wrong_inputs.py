@@ -13,6 +13,7 @@ import fake_sweep
 import pytest
 from one_line import assert_one_line, refuse_builds, table
 from small_experiment import GOOD
+from small_hosts import YAML
 
 from airtcp import cli
 from airtcp.paths import REPOSITORY
@@ -149,6 +150,11 @@ run thesis-lan --kernel-source empty | empty: contains no Makefile
 run thesis-lan --kernel-source linux-5 | linux-5: this is Linux 5.10.3
 run thesis-lan --hosts '' | --hosts: '' is not a path
 run thesis-lan --hosts nowhere | nowhere: No such file
+run thesis-lan --hosts hosts.yaml --jobs 2 | --hosts: not allowed with --jobs
+run thesis-lan --hosts hosts.yaml --cluster tcp://127.0.0.1:1 | --hosts: not allowed with --cluster
+run thesis-lan --hosts hosts.yaml --policy own | --hosts: not allowed with --policy
+run thesis-lan --hosts hosts.yaml --kernel-source linux | --hosts: not allowed with --kernel-source
+run thesis-lan --set ack_policy=default --hosts hosts.yaml --plain | not allowed with --plain
 run thesis-lan --cluster '' | --cluster: '' is not allowed; give a value
 run thesis-lan --cluster nowhere | --cluster nowhere: No such file
 run thesis-lan --cluster mine.yaml | mine.yaml: must have one section; allowed:
@@ -156,6 +162,7 @@ run thesis-lan --cluster tcp://192.0.2.1:8786 | is allowed only on this machine
 run thesis-lan --cluster tls://192.0.2.1:8786 | needs the cluster's certificates
 run thesis-lan --cluster ftp://127.0.0.1:1 | is not a scheduler's address
 run thesis-lan --cluster tcp://127.0.0.1 | is not a scheduler's address
+run mine.yaml --cluster x --kernel-source linux --kernel-source linux-6 | allowed with one --kernel
 run thesis-lan --certificates nowhere | --certificates nowhere: nowhere/
 run thesis-lan --certificates empty | --certificates empty: empty/
 run all | run all: requires --quick or --full
@@ -348,9 +355,12 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = f'MODULE_ALIAS_TCP_ACKPOL("{policy}");\n' if policy else "int x;\n"
         (place / name / "x.c").write_text(text)
     (place / "empty").mkdir()
-    (place / "linux-5").mkdir()
-    (place / "linux-5" / "Makefile").write_text("VERSION = 5\nPATCHLEVEL = 10\nSUBLEVEL = 3\n")
+    for name, version in (("linux-5", (5, 10)), ("linux-6", (6, 6)), ("linux", (6, 12))):
+        (place / name).mkdir()
+        makefile = "VERSION = {}\nPATCHLEVEL = {}\nSUBLEVEL = 3\n".format(*version)
+        (place / name / "Makefile").write_text(makefile)
     (place / "mine.yaml").write_text(GOOD)
+    (place / "hosts.yaml").write_text(YAML % "on")
     (place / "notes.txt").write_text(GOOD)
     (place / "list.yaml").write_text("- name: small\n")
     (place / "loop.yaml").symlink_to("loop.yaml")
