@@ -199,16 +199,6 @@ def test_run_all_goes_on_after_an_experiment_that_cannot_be_measured(
     assert "### `acklimit-vm`" in (tmp_path / "reproduction.md").read_text()
 
 
-@pytest.mark.parametrize(
-    "more", [[], ["--full", "--set", "mcs=7"], ["--quick", "--json"], ["--quick", "--title", "x"]]
-)
-def test_run_all_requires_quick_or_full(
-    more: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["run", "all", *more]) == 2
-    assert "run all: requires --quick or --full" in capsys.readouterr().err
-
-
 def test_a_failed_run_prints_one_line_and_exits_with_1(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -228,88 +218,6 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
     assert cli.main(["run", "thesis-lan", "--out", str(tmp_path)]) == 130
     assert "21 of 21 runs are kept" in capsys.readouterr().err
     assert (tmp_path / "results.json").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["show", "nope"], "unknown experiment 'nope'; allowed: "),
-        (
-            ["run", "thesis-lan", "--set", "dealy=1ms"],
-            "unknown parameter 'dealy'; did you mean 'delay'? allowed: ",
-        ),
-        (
-            ["run", "thesis-lan", "--set", "ack_policy=add"],
-            "'add' is not allowed; did you mean 'aad'? allowed: ",
-        ),
-        (["run", "thesis-lan", "--set", "delay=1mm"], "write a number and a unit (ns us ms s)"),
-        (["run", "thesis-lan", "--duration", "2"], "'2' is not a duration"),
-        (["report", "/nowhere"], "/nowhere/results.json: No such file"),
-        (["results", "query", "SELECT 1", "/nowhere"], "/nowhere/results.json: No such file"),
-        (["results", "compare", "/nowhere", "/"], "/nowhere/results.json: No such file"),
-        (["results", "export", "/nowhere"], "/nowhere/results.json: No such file"),
-        (["new", ""], "new '': not a name; give NAME or the path of a file"),
-        (["new", "/"], "new '/': not a name"),
-        (
-            ["show", "thesis-lan", "--duration", "5s", "--set", "duration=3s"],
-            "--duration and --set duration are both given: give only one",
-        ),
-        (["run", "thesis-lan", "--duration", "10"], "airtcp: --duration: '10' is not a duration; "),
-        (["run", "thesis-lan", "--duration", ""], "airtcp: --duration: '' is not a duration; "),
-        (["show", "thesis-lan", "--set", "=5"], "--set =5: give a name and values, as in --set d"),
-        (
-            ["show", "thesis-lan", "--set", "snr=20dB"],
-            "--set snr: 20dB is not allowed with error_model fixed; allowed: none; other values "
-            "need error_model snr",
-        ),
-        (
-            ["show", "thesis-lan", "--set", "preset=ath9k"],
-            "'ath9k' is not allowed; allowed: generic ar9271 ar9580 ar5bhb116 qca6178 tl-wdr4300 "
-            "tl-wdr4300-calibrated wifi-11a (real radio to model; it sets what is left at "
-            "`preset` below. Drivers: ath9k (ar9580 ar5bhb116 tl-wdr4300), ",
-        ),
-        (
-            ["show", "two-access-points", "--set", "stations=3"],
-            "--set stations=3: 3 is not allowed with a topology; allowed: 1",
-        ),
-        (
-            ["show", "two-access-points", "--set", "stations=3", "--set", "mcs=5"],
-            "--set stations=3 mcs=5: stations: 3 is not allowed with a topology; allowed: 1",
-        ),
-        (
-            ["show", "thesis-lan", "--set", "protocol=udp", "--set", "ack_policy=default,aad"],
-            "ack_policy: aad is not allowed with protocol udp, which has no ACKs; allowed: default",
-        ),
-        (
-            ["new", "thesis-lan"],
-            "new thesis-lan: thesis-lan is an experiment of airtcp, and both would use "
-            "results/thesis-lan; give another name",
-        ),
-        (["rn"], "COMMAND: 'rn' is not allowed; did you mean 'run'? allowed: run "),
-        (["results", "qery"], "results: COMMAND: 'qery' is not allowed; did you mean 'query'? "),
-        ([], "the following arguments are required: COMMAND (see airtcp --help)"),
-        (["run"], "run: the following arguments are required: EXPERIMENT (see airtcp run --he"),
-        (["run", "x", "--seeds", "0"], "run: --seeds: '0' is not a positive integer (see "),
-        (["run", "x", "--jobs", "two"], "run: --jobs: 'two' is not a positive integer (see "),
-        (
-            ["run", "x", "--sed", "2"],
-            "run: unrecognized arguments: --sed 2; did you mean '--seeds'? ",
-        ),
-        (["run", "thesis-lan", "--out", "/dev/null"], "--out /dev/null: is a file; give a new or"),
-        (["run", "thesis-lan", "--out", "/dev/null/x"], "--out /dev/null/x: Not a directory; "),
-        (["run", "thesis-lan", "--out", "/proc/foo"], "--out /proc/foo: No such file or dir"),
-        (["run", "all", "--quick", "--out", "/dev/null"], "--out /dev/null: is a file; give a"),
-    ],
-)
-def test_bad_input_prints_one_line_and_exits_with_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert message in captured.err
-    assert captured.err.startswith("airtcp: ")
-    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from airtcp.paths import REPOSITORY
 # Lines of `arguments | a part of the message`. SWEEP is a finished sweep, OTHER one with other
 # parameters; the other files are written by workshop().
 RUN = """
-run | run: the following arguments are required: EXPERIMENT
+run | run: the following arguments are required: EXPERIMENT (see airtcp run --he
 run nope | unknown experiment 'nope'; allowed:
 run thesis-lam | did you mean 'thesis-lan'?
 run mine | did you mean 'mine.yaml'?
@@ -37,11 +37,11 @@ run thesis-lan --out '' | run: --out: '' is not a path
 demo --out '' | demo: --out: '' is not a path
 demo more | demo: unrecognized arguments: more
 kernel import '' | kernel import: WHEEL: '' is not a path
-run thesis-lan --seeds 0 | --seeds: '0' is not a positive integer
+run thesis-lan --seeds 0 | run: --seeds: '0' is not a positive integer (see
 run thesis-lan --seeds -1 | --seeds: '-1' is not a positive integer
 run thesis-lan --seeds 1.5 | --seeds: '1.5' is not a positive integer
 run thesis-lan --seeds ٣ | --seeds: '٣' is not a positive integer
-run thesis-lan --seed 3 | unrecognized arguments: --seed 3; did you mean '--seeds'?
+run thesis-lan --seed 3 | run: unrecognized arguments: --seed 3; did you mean '--seeds'?
 run thesis-lan --seeds | --seeds: expected one argument
 run thesis-lan --seeds=-- | --seeds: expected one argument
 run thesis-lan --out=-- | --out: expected one argument
@@ -50,21 +50,21 @@ run thesis-lan --seeds 99999999999 | --seeds: '99999999999' is out of range; all
 run thesis-lan --metric godput_mbps | run: --metric: unknown metric 'godput_mbps'; did you mean
 run thesis-lan --metric goodput_mbps --json | --metric: not allowed with --json
 run all --quick --metric goodput_mbps | allows none of --set --duration --title --metric
-run thesis-lan --jobs none | --jobs: 'none' is not a positive integer
+run thesis-lan --jobs none | run: --jobs: 'none' is not a positive integer (see
 run thesis-lan --quick --set delay=0ms | --quick: selects cases and their duration; not allowed
 run thesis-lan --quick --duration 2s | --quick: selects cases and their duration; not allowed
 run thesis-lan --quick --full | --full: not allowed with argument --quick
 run thesis-lan --out | --out: expected one argument
-run thesis-lan --out /dev/null | --out /dev/null: is a file
+run thesis-lan --out /dev/null | --out /dev/null: is a file; give a new or
 run thesis-lan --out mine.yaml | --out mine.yaml: is a file
-run thesis-lan --out mine.yaml/x | --out mine.yaml/x: Not a directory
-run thesis-lan --out /proc/nope | --out /proc/nope: No such file
+run thesis-lan --out mine.yaml/x | --out mine.yaml/x: Not a directory;
+run thesis-lan --out /proc/nope | --out /proc/nope: No such file or dir
 run thesis-lan --set | --set: expected one argument
 run thesis-lan --set delay | --set delay: give values
 run thesis-lan --set delay= | --set delay=: give values
 run thesis-lan --set delay=1ms, | --set delay=1ms,: give values
-run thesis-lan --set =1ms | --set =1ms: give a name
-run thesis-lan --set dealy=1ms | unknown parameter 'dealy'; did you mean 'delay'?
+run thesis-lan --set =1ms | --set =1ms: give a name and values, as in --set d
+run thesis-lan --set dealy=1ms | unknown parameter 'dealy'; did you mean 'delay'? allowed:
 run thesis-lan --set "delay =1ms" | unknown parameter 'delay '; did you mean 'delay'?
 run thesis-lan --set DELAY=1ms | unknown parameter 'DELAY'; did you mean 'delay'?
 run thesis-lan --set delay=1 | --set delay: '1' is not a duration
@@ -72,7 +72,7 @@ run thesis-lan --set delay=-1ms | --set delay: '-1ms' is not a duration
 run thesis-lan --set delay=1e3ms | --set delay: '1e3ms' is not a duration
 run thesis-lan --set delay=10MS | did you mean '10ms'?
 run thesis-lan --set delay=nan | --set delay: 'nan' is not a duration
-run thesis-lan --set delay=1h | --set delay: '1h' is not a duration
+run thesis-lan --set delay=1h | '1h' is not a duration; write a number and a unit (ns us ms s)
 run thesis-lan --set delay=99s | --set delay: '99s' is out of range
 run thesis-lan --set delay=1ms --set delay=2ms | --set delay: given twice
 run thesis-lan --set rate=10mbit | did you mean '10Mbit'?
@@ -85,22 +85,26 @@ run thesis-lan --set mcs=99 | --set mcs: '99' is out of range; allowed: 0 to 13
 run thesis-lan --set mcs=15 | allowed: 0 to 13 (MCS 15 of 802.11n is mcs 7 with streams 2)
 run thesis-lan --set mcs=seven | --set mcs: 'seven' is not a whole number
 run thesis-lan --set mcs=9 | 9 is not allowed with 802.11n at 40MHz with streams 2
-run thesis-lan --set snr=20dB | other values need error_model snr
+run thesis-lan --set snr=20dB | --set snr: 20dB is not allowed with error_model fixed; allowed: \
+none; other values need error_model snr
 run thesis-lan --set error_model=snr | snr needs one of snr distance walk
 run thesis-lan --set error_model=noise | 'noise' is not allowed; allowed: fixed
 run thesis-lan --set error_model=snr --set snr=20 | '20' is not a ratio of levels
-run thesis-lan --set preset=ath9k | Drivers: ath9k (ar9580
+run thesis-lan --set preset=ath9k | 'ath9k' is not allowed; allowed: generic ar9271 ar9580 \
+ar5bhb116 qca6178 tl-wdr4300 tl-wdr4300-calibrated wifi-11a (real radio to model; it sets what is \
+left at `preset` below. Drivers: ath9k (ar9580 ar5bhb116 tl-wdr4300),
 run thesis-lan --set preset=generik | did you mean 'generic'?
 run thesis-lan --set standard=wifi6 | --set standard: 'wifi6' is not allowed
 run thesis-lan --set standard=802.11g | 36 is not allowed with 802.11g; allowed: 1 6 11
 run thesis-lan --set channel=14 | allowed:
 run thesis-lan --set width=80MHz | 80MHz is not allowed with 802.11n on channel 36
 run thesis-lan --set sack=no | 'no' is not a switch
-run thesis-lan --set ack_policy=add | did you mean 'aad'?
+run thesis-lan --set ack_policy=add | 'add' is not allowed; did you mean 'aad'? allowed:
 run thesis-lan --set ack_policy=fixed | 'fixed' is not allowed; allowed: default
 run thesis-lan --set ack_count=0 | --set ack_count: '0' is out of range; allowed: 1 to 65535
 run thesis-lan --set aad_beta=three | --set aad_beta: 'three' is not a number
-run thesis-lan --set protocol=udp --set ack_policy=aad | protocol udp, which has no ACKs
+run thesis-lan --set protocol=udp --set ack_policy=default,aad | ack_policy: aad is not allowed \
+with protocol udp, which has no ACKs; allowed: default
 run thesis-lan --set protocol=sctp | 'sctp' is not allowed; allowed: tcp udp
 run thesis-lan --set congestion_control=vegas2 | 'vegas2' is not allowed
 run thesis-lan --set workload=transfer | transfer needs transfer_size, as in 100000B
@@ -125,18 +129,23 @@ run thesis-lan --duration 2s --set baseline=9s --set ping_interval=3s | longer t
 run thesis-lan --duration 2s --set udp_ping_interval=3s | longer than duration; allowed: 0ms, 2us
 run thesis-lan --duration 2s --set udp_ping_interval=1us | more than 1000000 requests in 2s
 run thesis-lan --duration | --duration: expected one argument
-run thesis-lan --duration 10 | --duration: '10' is not a duration
+run thesis-lan --duration 10 | airtcp: --duration: '10' is not a duration;
+run thesis-lan --duration '' | airtcp: --duration: '' is not a duration;
 run thesis-lan --duration 0s | --duration: '0s' is out of range
 run thesis-lan --duration -5s | --duration: '-5s' is not a duration
 run thesis-lan --duration 1500ms | --duration: '1500ms' is not a whole number of seconds
 run thesis-lan --duration 2d | --duration: '2d' is not a duration
-run thesis-lan --duration 5s --set duration=3s | are both given
+run thesis-lan --duration 5s --set duration=3s | --duration and --set duration are both given: \
+give only one
 run thesis-lan --duration 5s,,3s | --duration: '' is not a duration
 run thesis-lan --set ul_ofdma=on | on is not allowed with standard 802.11n; allowed: off; other
 run ul-ofdma --set mu_edca=high | --set mu_edca: 'high' is not
 run ul-ofdma --set ul_ofdma_interval=2s | --set ul_ofdma_interval: '2s' is out of range
 run thesis-lan --set protection=rts | --set protection: 'rts' is not
-run two-access-points --set stations=3 | 3 is not allowed with a topology; allowed: 1
+run two-access-points --set stations=3 | --set stations=3: 3 is not allowed with a topology; \
+allowed: 1
+show two-access-points --set stations=3 --set mcs=5 | --set stations=3 mcs=5: stations: 3 is not \
+allowed with a topology; allowed: 1
 run thesis-lan --policy nowhere | --policy nowhere: not a directory
 run thesis-lan --policy nowhere --policy own | --policy: given twice
 run thesis-lan --policy mine.yaml | --policy mine.yaml: not a directory
@@ -168,24 +177,26 @@ run thesis-lan --certificates empty | --certificates empty: empty/
 run all | run all: requires --quick or --full
 run all --quick --json | run all: requires --quick or --full
 run all --full --set mcs=7 | run all: requires --quick or --full
+run all --quick --title x | run all: requires --quick or --full
+run all --quick --out /dev/null | --out /dev/null: is a file; give a
 """
 OTHERS = """
- | the following arguments are required: COMMAND
-rn | 'rn' is not allowed; did you mean 'run'?
+ | the following arguments are required: COMMAND (see airtcp --help)
+rn | COMMAND: 'rn' is not allowed; did you mean 'run'? allowed: run
 --sets | the following arguments are required: COMMAND
 fly now | 'fly' is not allowed; allowed: run
 list nope | unrecognized arguments: nope
 list --jsn | unrecognized arguments: --jsn; did you mean '--json'?
 kernel build --arhc=um | unrecognized arguments: --arhc=um; did you mean '--arch'?
 show | the following arguments are required: EXPERIMENT
-show nope | unknown experiment 'nope'
+show nope | unknown experiment 'nope'; allowed:
 show "" | unknown experiment ''
 show /dev/null | unknown experiment
 show mine.yaml --set nothing=1 | unknown parameter 'nothing'
 show mine.yaml --policy empty | contains no Makefile
 show all | unknown experiment 'all'
 new | the following arguments are required: NAME|PATH
-new "" | new '': not a name
+new "" | new '': not a name; give NAME or the path of a file
 new / | new '/': not a name
 new .. | not a name
 new mine.yaml | mine.yaml: already exists
@@ -193,7 +204,8 @@ new mine | mine.yaml: already exists
 new Mine | 'Mine' is not a name; allowed: lower-case
 new "two words" | 'two words' is not a name
 new nowhere/mine | nowhere/mine.yaml: No such file
-new thesis-lan | is an experiment of airtcp
+new thesis-lan | new thesis-lan: thesis-lan is an experiment of airtcp, and both would use \
+results/thesis-lan; give another name
 new one two | unrecognized arguments: two
 schema nope | unrecognized arguments: nope
 schema --policy nowhere | --policy nowhere: not a directory
@@ -293,7 +305,7 @@ report newer | results.json is of schema 99
 report edited | results.json has changed
 report list-json | results.json is not a document of airtcp
 results | results: the following arguments are required: COMMAND
-results qery | did you mean 'query'?
+results qery | results: COMMAND: 'qery' is not allowed; did you mean 'query'?
 results query | the following arguments are required: SQL, DIR
 results query "SELECT 1" | the following arguments are required: DIR
 results query "SELECT 1" nowhere | nowhere/results.json: No such file
