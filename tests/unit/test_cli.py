@@ -163,6 +163,8 @@ def test_run_all_runs_every_experiment_and_writes_a_page(
     for name in all_experiments:
         assert f"### `{name}`" in page
         assert (tmp_path / name / "results.parquet").is_file()
+        quick = [case.parameters.plain() for case in catalogue.quick(load(name))]
+        assert [run.parameters for run in documents.read(tmp_path / name).runs] == quick
     (tmp_path / "reproduction.md").unlink()
     assert cli.main(["report", str(tmp_path), "--published"]) == 0
     assert (tmp_path / "reproduction.md").read_text() == page
