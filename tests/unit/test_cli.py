@@ -146,6 +146,18 @@ def test_files_are_kept_as_they_were_when_the_sweep_began(
     assert (tmp_path / "out" / "inputs" / "mine.yaml").read_bytes() == before
 
 
+def test_run_prints_the_metrics_of_its_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    arguments = ["run", "thesis-lan", "--set", "mcs=7", "--out", str(tmp_path)]
+    assert cli.main([*arguments, "--metric", "tx_retries", "--metric", "collisions"]) == 0
+    printed = capsys.readouterr().out
+    assert [name for name in METRICS if name in printed] == ["tx_retries", "collisions"]
+    assert cli.main(arguments) == 0
+    assert "collisions" not in capsys.readouterr().out
+
+
 def test_no_report_is_suggested_if_all_runs_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
