@@ -218,6 +218,7 @@ tournament --seeds 0 | --seeds: '0' is not a positive integer
 tournament --quick --full | --full: not allowed with argument --quick
 tournament --out mine.yaml | --out mine.yaml: is a file
 tournament --policy empty | contains no Makefile
+tournament --kernel-source linux-6 | Linux 6.6.3; a tournament of ACK policies needs Linux 6.12.y
 tournament thesis-lan | unrecognized arguments: thesis-lan
 scheduler --port 0 | --port: '0' is not a port; allowed: 1 to 65535
 scheduler --port 99999 | --port: '99999' is not a port
