@@ -19,6 +19,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.experiment.reader import load
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
+from airtcp.parameters import Parameters
 from airtcp.paths import REPOSITORY
 from airtcp.results import artifacts, documents, parquet, record
 from airtcp.results.record import KernelRecord
@@ -338,16 +339,30 @@ def test_help_contains(
     assert all(word in text for word in words), text
 
 
-def test_list_and_show_print_the_same_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_prints_the_same_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list", "--json"]) == 0
-    assert "thesis-lan" in [row["name"] for row in json.loads(capsys.readouterr().out)]
+    listed = [(row["name"], row["title"]) for row in json.loads(capsys.readouterr().out)]
+    assert len(listed) > 10
+    assert cli.main(["list"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert sorted(tuple(line.split(maxsplit=1)) for line in lines) == sorted(listed)
+
+
+def test_show_prints_the_same_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "thesis-lan", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert len(shown["cases"]) == 21 and len(shown["published"]) == 24
     assert cli.main(["show", "thesis-lan"]) == 0
     text = capsys.readouterr().out
     assert 'goodput_mbps 157.4 (Table 5.1, "LAN. No restrictions", default)' in text
-    assert all(name in text for name in shown["parameters"])
+    assert all(f" ({value['source']})" in text for value in shown["published"])
+    for case in shown["cases"]:
+        assert "\n    {}  ".format(" ".join(map("=".join, case.items()))) in text
+    for key in ("source", "description"):
+        assert shown[key] in text
+    for name, value in shown["parameters"].items():
+        mark = " " if value == Parameters.defaults()[name] else "*"
+        assert f"\n  {mark} {name:<20} {value!s:<20} " in text
     assert "wired link, server to access point (tbf) [10kbit to 100Gbit or 'unlimited']\n" in text
     assert "9.75%" in shown["expects"]
     assert f"Expected: {shown['expects']}\n" in text
