@@ -9,7 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_run import DATA_PORT, write_both, write_exchanges, write_pages, write_run, write_udp_ping
+from fake_run import (
+    DATA_PORT,
+    START_NS,
+    UDP_START_S,
+    arriving,
+    tcp_row,
+    write_both,
+    write_exchanges,
+    write_iperf3,
+    write_pages,
+    write_run,
+    write_tcp,
+    write_udp,
+    write_udp_ping,
+)
 
 from airtcp.parameters import Parameters
 from airtcp.parameters.quantity import Plain
@@ -67,6 +81,76 @@ def test_both_directions_are_flents_rrul_be_nflows(tmp_path: Path) -> None:
     assert (means[1], means[2]) == (5, None)
 
 
+def write_pairs(run: Path) -> Path:
+    """Write two downloads, of 60 and 20 Mbit/s, and two uploads, of 10 and 4 Mbit/s, for 4 s."""
+    write_both(run)
+    addresses = {"server": "10.0.0.1", "station": "10.0.0.2"}
+    rows: dict[str, list[str]] = {name: [] for name in addresses}
+    for way, sender, receiver, rates_mbps in (
+        ("download", "server", "station", (60.0, 20.0)),
+        ("upload", "station", "server", (10.0, 4.0)),
+    ):
+        ports = (DATA_PORT, DATA_PORT + 1)
+        write_iperf3(run, rates_mbps=[sum(rates_mbps)] * 4, ports=ports, name=f"-{way}")
+        for port, rate_mbps in zip(ports, rates_mbps, strict=True):
+            local, remote = f"{addresses[sender]}:{port}", f"{addresses[receiver]}:5201"
+            rows[sender] += [tcp_row(event, 4040, local, remote) for event in ("sample", "close")]
+            rows[receiver] += arriving(remote, local, [rate_mbps] * 4)
+            octets = {"bytes_received": round(4 * rate_mbps * 1e6 / 8)}
+            rows[receiver].append(tcp_row("close", 4040, remote, local, **octets))
+    for name, lines in rows.items():
+        write_tcp(run / f"tcp-{name}.csv", lines)
+    return run
+
+
+def test_flows_of_a_direction_have_a_mean_and_a_sum(tmp_path: Path) -> None:
+    """Between baselines of 2 s, in which nothing is sent."""
+    document = written(write_pairs(tmp_path / "run"), direction="both", flows=2, baseline="2s")
+    rates_mbps = {
+        **{"TCP download BE::1": 60, "TCP download BE::2": 20},
+        **{"TCP download avg": 40, "TCP download sum": 80},
+        **{"TCP upload BE::1": 10, "TCP upload BE::2": 4},
+        **{"TCP upload avg": 7, "TCP upload sum": 14, "TCP totals": 94},
+    }
+    tcp = {name: each for name, each in document["results"].items() if name.startswith("TCP")}
+    assert tcp == {
+        name: pytest.approx([0] * 10 + [rate] * 20 + [0] * 10) for name, rate in rates_mbps.items()
+    }
+    metadata = document["metadata"]
+    assert {name: metadata[name] for name in ("DELAY", "LENGTH", "TOTAL_LENGTH", "STEP_SIZE")} == {
+        **{"DELAY": 2, "LENGTH": 4, "TOTAL_LENGTH": 8, "STEP_SIZE": 0.2}
+    }
+    assert metadata["TEST_PARAMETERS"] == {"download_streams": "2", "upload_streams": "2"}
+    times_s = [sample["t"] for sample in document["raw_values"]["TCP totals"]]
+    boot_s = flent.BOOT.timestamp()
+    assert times_s == pytest.approx([boot_s + end_s for end_s in document["x_values"]], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("direction", "rates_mbps"),
+    [
+        ("download", {"UDP upload": 6}),
+        ("upload", {"UDP upload": 3}),
+        ("both", {"UDP download": 6, "UDP upload": 3, "UDP totals": 9}),
+    ],
+)
+def test_datagrams_are_written_as_udp_flood(
+    tmp_path: Path, direction: str, rates_mbps: dict[str, float]
+) -> None:
+    run = write_run(tmp_path / "run")
+    for way, rate_mbps in (("download", 6.0), ("upload", 3.0)):
+        name = f"-{way}" if direction == "both" else ""
+        if direction in (way, "both"):
+            rates = [rate_mbps] * 4
+            start_s = START_NS / 1e9 - UDP_START_S
+            write_udp(run, packets=1000, start_s=start_s, rates_mbps=rates, name=name)
+    document = written(run, direction=direction, protocol="udp")
+    assert document["metadata"]["NAME"] == "udp_flood"
+    assert document["metadata"]["LENGTH"] == 4
+    udp = {name: each for name, each in document["results"].items() if "Ping" not in name}
+    assert udp == {name: pytest.approx([rate] * 20) for name, rate in rates_mbps.items()}
+
+
 def test_a_probe_without_any_answer_has_no_values(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
     write_udp_ping(run / "udp-ping-BE.csv", [None, None])
@@ -108,11 +192,12 @@ def test_flows_of_several_stations_are_not_those_of_rrul() -> None:
 
 
 def test_exchanges_are_written_as_http_latency(tmp_path: Path) -> None:
-    run = write_exchanges(write_run(tmp_path / "run"), [10.0, 20.0, 60.0], [DATA_PORT])
+    run = write_exchanges(write_run(tmp_path / "run"), [20.0, 60.0, 10.0], [DATA_PORT])
     document = written(run, duration="10s", workload="request_response")
     assert document["metadata"]["NAME"] == "http"
     assert list(document["results"]) == ["HTTP latency"]
     assert [sample["val"] for sample in document["raw_values"]["HTTP latency"]] == [10, 20, 60]
+    assert document["metadata"]["LENGTH"] == document["metadata"]["TOTAL_LENGTH"] == 0.06
     # 20 steps until the last one ends; in the middle of the ends of the first two.
     assert document["x_values"] == pytest.approx([0.003 * step for step in range(1, 21)])
     assert document["results"]["HTTP latency"][4] == pytest.approx(15)
