@@ -85,6 +85,7 @@ static void limit_test(struct kunit *test)
 {
 	static const struct airsim_rate slow = TB(26, 0, 1, 1, 1600);
 	static const struct airsim_rate fast = TB(996, 11, 1, 1, 1600);
+	struct airsim_rate extended = slow;
 
 	/* (5484 - 48) / 14.4 = 377.5 */
 	KUNIT_EXPECT_EQ(test, 48000 + 377 * 14400,
@@ -95,6 +96,12 @@ static void limit_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 48000 + 66 * 14400,
 			airsim_tb_ns(&fast, 1048575, 1000000));
 	KUNIT_EXPECT_EQ(test, 48000, airsim_tb_ns(&slow, 100, 40000));
+	/* (1000 - 48 - 16) / 14.4 = 65 */
+	extended.extension_ns = 16000;
+	KUNIT_EXPECT_EQ(test, 48000 + 65 * 14400 + 16000,
+			airsim_tb_ns(&extended, 1048575, 1000000));
+	KUNIT_EXPECT_EQ(test, 48000 + 64 * 14400 + 16000,
+			airsim_tb_ns(&extended, 1048575, 999999));
 }
 
 static void extension_test(struct kunit *test)
@@ -142,9 +149,38 @@ static void ru_test(struct kunit *test)
 				    airsim_ru_tones(cases[i].width_mhz,
 						    cases[i].stations),
 				    "case %d", i);
-	KUNIT_EXPECT_EQ(test, 9, airsim_ru_count(20, 26));
-	KUNIT_EXPECT_EQ(test, 74, airsim_ru_count(160, 26));
-	KUNIT_EXPECT_EQ(test, 0, airsim_ru_count(40, 996));
+}
+
+/* Tables 27-7 to 27-9; at 160 MHz twice the RUs of 80 MHz. */
+static void ru_count_test(struct kunit *test)
+{
+	static const u16 widths_mhz[] = { 20, 40, 80, 160 };
+	static const struct {
+		u16 tones;
+		u16 mhz;
+		unsigned int counts[4];
+	} rus[] = {
+		{ 26, 2, { 9, 18, 37, 74 } },
+		{ 52, 4, { 4, 8, 16, 32 } },
+		{ 106, 8, { 2, 4, 8, 16 } },
+		{ 242, 20, { 1, 2, 4, 8 } },
+		{ 484, 40, { 0, 1, 2, 4 } },
+		{ 996, 80, { 0, 0, 1, 2 } },
+		{ 1992, 160, { 0, 0, 0, 1 } },
+	};
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rus); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, rus[i].mhz,
+				    airsim_ru_mhz(rus[i].tones),
+				    "%u tones", rus[i].tones);
+		for (j = 0; j < ARRAY_SIZE(widths_mhz); j++)
+			KUNIT_EXPECT_EQ_MSG(test, rus[i].counts[j],
+					    airsim_ru_count(widths_mhz[j],
+							    rus[i].tones),
+					    "%u tones at %u MHz", rus[i].tones,
+					    widths_mhz[j]);
+	}
 }
 
 /* B0: the secondary 80 MHz. The others: tables 9-29i and 9-29j. */
@@ -190,6 +226,7 @@ static struct kunit_case airsim_he_tb_cases[] = {
 	KUNIT_CASE(extension_test),
 	KUNIT_CASE(length_test),
 	KUNIT_CASE(ru_test),
+	KUNIT_CASE(ru_count_test),
 	KUNIT_CASE(allocation_test),
 	KUNIT_CASE(control_test),
 	{}
