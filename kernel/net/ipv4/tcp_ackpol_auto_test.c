@@ -95,10 +95,10 @@ static void test_slow_start_has_linux_rule(struct kunit *test)
 	run_round(&run, 1000);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
 
-	/* growth of a fifth is not slow start, of a quarter is */
-	run_round(&run, 1200);
+	/* growth of a quarter is not slow start, of more is */
+	run_round(&run, 1250);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run_round(&run, 1300);
+	run_round(&run, 1251);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
@@ -199,6 +199,17 @@ static void test_two_bursts_share_an_ack(struct kunit *test)
 	run_rounds(&run, 5, 320);
 	KUNIT_EXPECT_EQ(test, run.state.interval_us, 1250);
 	KUNIT_EXPECT_FALSE(test, run.state.is_bursty);
+}
+
+/* One and a half of four. All their gaps together are the round trip. */
+static void test_gaps_between_bursts_add_up(struct kunit *test)
+{
+	struct tcp_auto_run run = steady();
+
+	run_bursts(&run, 320, 4);
+	run_bursts(&run, 320, 4);
+	KUNIT_EXPECT_EQ(test, run.state.interval_us, 7500);
+	KUNIT_EXPECT_TRUE(test, run.state.is_bursty);
 }
 
 /* Gaps before missing data do not count */
@@ -335,7 +346,9 @@ static void test_lower_rate_is_another_path(struct kunit *test)
 	/* and the RTT without queues is measured again */
 	run_arrivals(&run, 1, 0, RTT_US - 2 * QUEUE_US);
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 2 * QUEUE_US);
-	run_rounds(&run, 3, 200);
+	run_rounds(&run, 2, 200);
+	KUNIT_EXPECT_TRUE(test, like_default(&run));
+	run_round(&run, 200);
 	KUNIT_EXPECT_FALSE(test, like_default(&run));
 	run_rounds(&run, 100, 160);
 	KUNIT_EXPECT_EQ(test, run.state.min_rtt_us, RTT_US - 2 * QUEUE_US);
@@ -459,6 +472,7 @@ static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_few_segments_have_linux_rule),
 	KUNIT_CASE(test_dense_bursts_are_none),
 	KUNIT_CASE(test_two_bursts_share_an_ack),
+	KUNIT_CASE(test_gaps_between_bursts_add_up),
 	KUNIT_CASE(test_hole_forgets_gaps),
 	KUNIT_CASE(test_bursts_within_three_intervals),
 	KUNIT_CASE(test_gaps_of_less_than_half_the_round),
