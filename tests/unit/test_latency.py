@@ -10,6 +10,8 @@ from fake_run import write_run
 from airtcp.errors import AirtcpError
 from airtcp.files.latency import Latency, during_transfer, read_ping, read_udp_ping
 from airtcp.parameters import Parameters
+from airtcp.results import metrics
+from airtcp.testbed.default import testbed
 
 
 def test_pings_have_the_times_when_they_were_sent(tmp_path: Path) -> None:
@@ -75,6 +77,18 @@ def test_pings_before_and_after_the_transfer_are_left_out(tmp_path: Path) -> Non
     after = without.replace({"baseline": "1s"})
     late = Latency(ping.sent_s * 10, ping.rtt_ms)  # 0 to 4 s
     assert list(during_transfer(late, after).rtt_ms) == [3]
+
+
+def test_latency_before_and_after_the_transfer_is_null_if_no_ping_was_answered(
+    tmp_path: Path,
+) -> None:
+    """The first ten were lost, and the last ones."""
+    run = write_run(tmp_path / "run")
+    pings = write_replies(tmp_path / "pings", (11, 2.0, 20), (12, 2.2, 30), (20, 3.8, 40))
+    (pings / "ping.txt").replace(run / "ping.txt")
+    parameters = Parameters().replace({"duration": "4s", "baseline": "2s"})
+    values = metrics.compute(run, testbed(parameters))
+    assert (values["ping_idle_ms_p50"], values["ping_rtt_ms_p50"]) == (None, 30)
 
 
 def test_requests_without_an_answer_are_kept(tmp_path: Path) -> None:
