@@ -429,11 +429,15 @@ def test_a_capture_that_ends_before_the_start_is_left_out_with_a_note(tmp_path: 
     assert note.startswith("Left out, aad: ") and "contains 10.0 ms" in note
 
 
-def test_a_timeline_shows_the_first_run_that_has_a_capture(tmp_path: Path) -> None:
+def test_a_timeline_shows_the_first_run_that_has_a_capture_or_the_one_given(tmp_path: Path) -> None:
     write_results(tmp_path, ("0ms", "50ms"))
     write_air(tmp_path / "runs" / "aad_50ms" / "seed-2", records())
     [plot], notes = timeline.plots(model.load(tmp_path), 20)
     assert plot.caption.startswith("delay 50 ms, aad, seed 2. ") and not notes
+    write_air(tmp_path / "runs" / "default_0ms" / "seed-1", records())
+    assert cli.main(["report", str(tmp_path), "--run", "aad_50ms/seed-2"]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "delay 50 ms, aad, seed 2. " in page and "timeline-default" not in page
 
 
 def test_a_start_after_all_captures_is_refused(
