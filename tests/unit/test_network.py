@@ -376,7 +376,7 @@ def test_stations_can_walk_or_use_cables(tmp_path: Path) -> None:
 
 def test_flows_have_classes_workloads_and_ports(tmp_path: Path) -> None:
     flows = testbed(tmp_path, WHOLE).flows
-    assert [(flow.label, flow.service, flow.flows) for flow in flows[:4]] == [
+    assert [(flow.label, flow.service, flow.connections) for flow in flows[:4]] == [
         *(("far-laptop-be", "BE", 2), ("far-laptop-bk", "BK", 2)),
         *(("far-laptop-cs5", "CS5", 1), ("far-laptop-ef", "EF", 1)),
     ]

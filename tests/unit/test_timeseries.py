@@ -173,7 +173,7 @@ def test_connections_of_a_named_flow_have_different_names(
         more = [text.replace(str(DATA_PORT), str(port)).split("\n", 1)[1] for port in ports[1:]]
         (run / f"tcp-{node}.csv").write_text("".join([text, *more]))
     whole = testbed(DOWNLOAD)
-    named = replace(whole.flows[0], label="backup", service="bk", flows=len(ports))
+    named = replace(whole.flows[0], label="backup", service="bk", connections=len(ports))
     timeseries.write_csv(run / "series.csv", run, replace(whole, flows=(named,)))
     with (run / "series.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

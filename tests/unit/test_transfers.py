@@ -39,13 +39,13 @@ def test_transfers_have_different_files_and_addresses() -> None:
         *("10.0.0.2", "10.0.0.1"),
         *("10.0.0.3", "10.0.0.102"),
     ]
-    assert {flow.flows for flow in found} == {3}
+    assert {flow.connections for flow in found} == {3}
 
 
 def test_classes_are_distributed_over_flows() -> None:
     def classes(flows: int) -> list[tuple[str | None, int, int]]:
         found = transfers(with_values(dscp="rrul", flows=flows))
-        return [(flow.service, flow.port, flow.flows) for flow in found]
+        return [(flow.service, flow.port, flow.connections) for flow in found]
 
     assert classes(1) == [("BE", 5201, 1)]
     assert classes(4) == [(name, 5201 + n, 1) for n, name in enumerate(("BE", "BK", "CS5", "EF"))]

@@ -108,7 +108,7 @@ def flow_names(testbed: Testbed, flows: Sequence[Flow]) -> list[str]:
         if several and not flow.label:
             node = flow.receiver if flow.direction == "download" else flow.sender
             name += f", {node}"
-        names += [name] * flow.flows
+        names += [name] * flow.connections
     return names
 
 

@@ -106,7 +106,9 @@ def _directions(testbed: Testbed) -> set[str]:
 
 def _is_rrul(testbed: Testbed) -> bool:
     """Whether there is exactly one flow of each class and direction, all of one station."""
-    classes = sorted((_direction(flow), str(flow.service), flow.flows) for flow in testbed.bulk)
+    classes = sorted(
+        (_direction(flow), str(flow.service), flow.connections) for flow in testbed.bulk
+    )
     wanted = sorted((way, name, 1) for way in ("upload", "download") for name in RRUL_CLASSES)
     return classes == wanted and len({flow.station for flow in testbed.bulk}) == 1
 
@@ -114,7 +116,7 @@ def _is_rrul(testbed: Testbed) -> bool:
 def _test_parameters(testbed: Testbed) -> dict[str, str]:
     connections = Counter[str]()
     for flow in testbed.bulk or testbed.flows:
-        connections[_direction(flow)] += flow.flows
+        connections[_direction(flow)] += flow.connections
     most = str(max(connections.values()))
     return {"upload_streams": most, "download_streams": most}
 

@@ -153,7 +153,7 @@ class _Connection:
 def _tcp_traces(run_dir: Path, testbed: Testbed, over_tcp: Sequence[Flow]) -> list[_Connection]:
     senders, receivers = read_flows(run_dir, over_tcp)
     start_ns = flows_began_ns(run_dir, testbed, [each.columns for each in (*senders, *receivers)])
-    owners = [(pair, number) for pair in over_tcp for number in range(1, pair.flows + 1)]
+    owners = [(pair, number) for pair in over_tcp for number in range(1, pair.connections + 1)]
     return [
         _Connection(owner, sender, receiver, start_ns)
         for owner, sender, receiver in zip(owners, senders, receivers, strict=True)
@@ -269,7 +269,7 @@ def _name(flow: FlowSeries) -> str:
     label = flow.transfer.label
     if not label:
         return str(flow.number)
-    return f"{label} {flow.number}" if flow.transfer.flows > 1 else label
+    return f"{label} {flow.number}" if flow.transfer.connections > 1 else label
 
 
 def _text(value: float) -> str:

@@ -217,7 +217,7 @@ def _flows(network: Network, parameters: Parameters, nodes: Mapping[str, Node]) 
                 port=PORT + number - 1,
                 protocol=settings.protocol,
                 congestion_control=settings.congestion_control,
-                flows=connections,
+                connections=connections,
                 rate_bps=_rate_bps(flow.rate_bps, settings),
                 service=service,
                 start_s=flow.start_s,

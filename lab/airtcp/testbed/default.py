@@ -181,12 +181,16 @@ def _flows(parameters: Parameters) -> Iterator[Flow]:
     """The flows, station by station."""
     for station in parameters.station_numbers:
         for direction in directions(parameters):
-            for service, flows in classes(parameters).items():
-                yield _flow(parameters, station, direction, service, flows)
+            for service, connections in classes(parameters).items():
+                yield _flow(parameters, station, direction, service, connections)
 
 
 def _flow(
-    parameters: Parameters, station: int, direction: Direction, service: str | None, flows: int
+    parameters: Parameters,
+    station: int,
+    direction: Direction,
+    service: str | None,
+    connections: int,
 ) -> Flow:
     ends = [("server", SERVER_ADDRESS), (station_node(station), station_address(station))]
     if direction == "upload":
@@ -206,7 +210,7 @@ def _flow(
         port=PORT if service is None else PORT + list(RRUL_CLASSES).index(service),
         protocol=parameters.protocol,
         congestion_control=parameters.congestion_control,
-        flows=flows,
+        connections=connections,
         rate_bps=udp_bps / parameters.flows if parameters.protocol == "udp" else None,
         service=service,
         start_s=start_s,
@@ -217,7 +221,7 @@ def _flow(
 
 
 def classes(parameters: Parameters) -> dict[str | None, int]:
-    """The number of flows of a direction by class; None: not marked."""
+    """The number of connections of a direction by class; None: not marked."""
     if parameters.dscp == "none":
         return {None: parameters.flows}
     dealt = (parameters.flows + 3 - number for number in range(len(RRUL_CLASSES)))

@@ -94,7 +94,7 @@ class Radio:
 class Flow:
     """Traffic from one host to another.
 
-    station: the number or name of the station at one end. flows: number of parallel connections.
+    station: the number or name of the station at one end. connections: in parallel.
     rate_bps: limit of each. service: its class. start_s: since the start of the flows. duration_s:
     None: until all data have been exchanged. label: a name for users. suffix: part of the names of
     its files. bind: the receiver listens only at its address. via: the server that forwards it.
@@ -112,7 +112,7 @@ class Flow:
     port: int = PORT
     protocol: Transport = "tcp"
     congestion_control: str = "cubic"
-    flows: int = 1
+    connections: int = 1
     rate_bps: float | None = None
     service: str | None = None
     start_s: float = 0.0
@@ -216,7 +216,7 @@ def guest_memory_mb(parts: int, flows: Iterable[Flow]) -> int:
 
     iperf3 has a file of 128 KiB in memory for each end of a connection, besides the sockets.
     """
-    connections = sum(flow.flows for flow in flows)
+    connections = sum(flow.connections for flow in flows)
     return 512 + 16 * parts + max(0, connections - 256) // 2
 
 

@@ -34,7 +34,7 @@ def client(flow: Flow) -> str:
     command = [f"iperf3 -4 -J -c {flow.receiver_address}", *_port(flow)]
     if flow.service is not None:
         command.append(f"--dscp {RRUL_CLASSES[flow.service]}")
-    command.append(f"-t {round(flow.duration_s or 0)} -P {flow.flows}")
+    command.append(f"-t {round(flow.duration_s or 0)} -P {flow.connections}")
     command.append(f"-C {flow.congestion_control}")
     command += [] if flow.parameters.nagle else ["-N"]
     return " ".join([*command, *([] if flow.rate_bps is None else _at_rate(flow.rate_bps))])
@@ -50,7 +50,7 @@ def _udp_sender(flow: Flow) -> str:
     if flow.rate_bps is None:
         raise ValueError(f"{flow}: UDP needs a rate")
     tos = [] if flow.service is None else [f"-S {RRUL_CLASSES[flow.service] << 2}"]
-    options = [*_port(flow), f"-P {flow.flows}", *tos]
+    options = [*_port(flow), f"-P {flow.connections}", *tos]
     sent = f"{UDP_PAYLOAD_BYTES} {round(flow.rate_bps)} {round(flow.duration_s or 0)}"
     return " ".join(["udpflow", *options, f"send {flow.receiver_address}", sent])
 
@@ -166,7 +166,7 @@ def _goodput_together(
         if len(received) > 1:
             values["flow_jain"] = jain(connections_mbps)
         if received and len(flows) > 1:
-            connections = [flow.flows for flow in flows if flow.protocol == "tcp"]
+            connections = [flow.connections for flow in flows if flow.protocol == "tcp"]
             first = numpy.cumsum([0, *connections[:-1]])
             goodputs_mbps[~of_udp] = numpy.add.reduceat(connections_mbps, first)
         if udp and (received or length_s <= _WHOLE * duration_s):
@@ -201,7 +201,7 @@ def _udp(flows: Sequence[tuple[Flow, Iperf3]]) -> dict[str, Value]:
     def counted(key: str) -> Floats:
         return numpy.array([client.number("end", "sum_received", key) for _, client in flows])
 
-    streams = [flow.flows for flow, _ in flows]
+    streams = [flow.connections for flow, _ in flows]
     packets = counted("packets").sum() if flows else 0.0
     if not packets:
         return {}
