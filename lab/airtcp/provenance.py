@@ -73,7 +73,6 @@ def split(command: str) -> list[str]:
 
 
 @functools.cache
-@functools.cache
 def cpu_model() -> str | None:
     """The model of the host's first processor; None if Linux does not report it."""
     try:

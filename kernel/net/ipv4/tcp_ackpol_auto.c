@@ -33,7 +33,7 @@
  *
  * Where several stations share the medium, data arrives in bursts. An ACK for each
  * burst is what TCP sends without a policy, so one is sent for every second burst if
- * more than two are in flight; the bound of a quarter does not apply then.
+ * about two or more are in flight; the bound of a quarter does not apply then.
  *
  * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count
  * milliseconds, so parts of a shorter RTT would not be known either.

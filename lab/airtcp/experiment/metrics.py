@@ -141,8 +141,8 @@ METRICS: Mapping[str, Metric] = {
     ),
     "airtime_idle_share": Metric(
         "",
-        "share of the transfer's time outside of exchanges with data or ACKs: AIFS, backoff, "
-        "nothing to send, lost responses; null if exchanges take more than all of the time",
+        "share of the transfer's time without an exchange or a collision: AIFS, backoff, nothing "
+        "to send, lost responses; null if exchanges take more than all of the time",
     ),
     "airtime_collision_share": Metric(
         "", "share of the transfer's time taken by PPDUs, RTS and Trigger frames that overlapped"
@@ -161,27 +161,27 @@ METRICS: Mapping[str, Metric] = {
         "",
         "share of the captured part of the transfer in which a station's radio receives, mean of "
         "all stations: whatever is sent on channels that overlap its own, for it or for others; "
-        "while it dozes, what its access point sends to groups; needs capture: air",
+        "while it dozes, what its access point sends to groups; null where station_tx_share is",
     ),
     "station_doze_share": Metric(
         "",
         "share of the captured part of the transfer in which a station's radio dozes (power_save), "
-        "mean of all stations; needs capture: air",
+        "mean of all stations; null where station_tx_share is",
     ),
     "station_wakeups_per_s": Metric(
         "1/s",
         "how often per second a station's radio stops dozing to send or receive, mean of all "
-        "stations; needs capture: air",
+        "stations; null where station_tx_share is",
     ),
     "station_power_w": Metric(
         "W",
         "mean power of a station's radio, with the power that ns-3 assumes in each state by "
-        "default; needs capture: air",
+        "default; null where station_tx_share is",
     ),
     "station_energy_j_per_gb": Metric(
         "J/GB",
-        "energy of the radios of all stations per gigabyte of goodput; needs capture: air; null if "
-        "the capture is shorter than the transfer",
+        "energy of the radios of all stations per gigabyte of goodput; null where station_tx_share "
+        "is, and if the capture is shorter than the transfer",
     ),
     "tx_retries": Metric(
         "MPDUs",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from airtcp.files.text import NUMBER, TRACE_ENTRIES, read_text
+from airtcp.files.text import NUMBER, TRACE_ENTRIES, lines
 
 FILE = "ack-trace.txt"
 
@@ -42,12 +42,13 @@ def overwritten_ns(path: Path) -> int | None:
 
     Raises AirtcpError.
     """
-    text = read_text(path)
-    entries = TRACE_ENTRIES.search(text)
-    if not entries or entries.group(1) == entries.group(2):
-        return None
-    event = _EVENT.search(text)
-    return _ns(event.group(1)) if event else None
+    full = False
+    for line in lines(path):
+        if entries := TRACE_ENTRIES.match(line):
+            full = entries.group(1) != entries.group(2)
+        elif event := _EVENT.search(line):
+            return _ns(event.group(1)) if full else None
+    return None
 
 
 def _ns(time_s: str) -> int:
@@ -58,7 +59,7 @@ def read_waits(path: Path, from_ns: float, to_ns: float) -> Iterator[Wait]:
     """Yield the waits that overlap [from_ns, to_ns), ordered by end. Raises AirtcpError."""
     armed: dict[str, tuple[int, int]] = {}  # by socket: start in ns, delay in us
     fired: set[str] = set()
-    for event in _EVENT.finditer(read_text(path)):
+    for event in filter(None, map(_EVENT.search, lines(path))):
         time_s, kind, reason, delay_us, segments, socket = event.groups()
         time_ns = _ns(time_s)
         if time_ns < from_ns - _LONGEST_NS:

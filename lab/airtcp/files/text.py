@@ -2,6 +2,7 @@
 """Reads text files."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from airtcp.errors import AirtcpError
@@ -15,8 +16,14 @@ TRACE_ENTRIES = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+) "
 
 def read_text(path: Path) -> str:
     """The text of a file. Raises AirtcpError if it cannot be read or is not UTF-8."""
+    return "".join(lines(path))
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a file, which may be large, with their ends. Raises AirtcpError likewise."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            yield from file
     except OSError as error:
         raise AirtcpError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

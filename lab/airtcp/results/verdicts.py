@@ -25,9 +25,9 @@ times that; where the published ratio is 1 within 2%, the measured one must be w
 10% if the published one is approximate (read off a figure, or given as "close to").
 Other values show the same trend if they are above or below our values of cases that differ in one
 factor, as the published one is, and ratios if they change in the same direction; by at least 1%.
-Of these cases, those count whose published value is at least 5% apart, or a bound that is beyond it
-by as much, and three quarters of them suffice. A published ratio that is 1 within 2% has no
-direction.
+Of these cases, those count whose published value is certainly at least 5% above or below it (a
+bound may leave this open), and three quarters of them suffice. A published ratio that is 1 within
+2% has no direction.
 Ratios whose source is marked as computed are gains between two of the published values. They have a
 verdict, but do not count in the following table.
 A publication may admit several readings of an ACK policy, or of the setting of an experiment. Each
