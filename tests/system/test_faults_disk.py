@@ -124,7 +124,7 @@ def test_runs_without_room_for_their_memory_wait(undisturbed: Path, tmp_path: Pa
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Mbit/s") == 12
-    [line] = [line for line in done.stderr.splitlines() if line.endswith(": 1 at once")]
+    [line] = [line for line in done.stderr.splitlines() if line.endswith("only 1 run at once")]
     assert line.startswith("/dev/shm has ")
     sweeps.run(reference, *many)
     sweeps.assert_same(reference, out_dir)

@@ -69,7 +69,7 @@ def test_no_more_runs_than_memory_allows(undisturbed: Path, tmp_path: Path, limi
     command = ["sh", "-c", f'echo $$ >{limited}; exec "$@"', "sh"]
     first, *others = sweep_in(command, tmp_path)
     assert first.startswith(f"the memory cgroup {limited.parent} has ")
-    assert first.endswith(" MB left, a run may take 512 MB: 1 at once")
+    assert first.endswith(" MB left, a run may take 512 MB, so only 1 run at once")
     assert not [line for line in others if line.startswith("airtcp: ")]
     sweeps.assert_same(undisturbed, tmp_path)
 

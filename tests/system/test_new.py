@@ -21,7 +21,7 @@ def test_experiment_that_new_writes_can_be_run(lab_kernel: Kernel, tmp_path: Pat
     assert "results/mine/results.json" in table
     assert airtcp("report", "results/mine") == "results/mine/report.html\n"
     page = (tmp_path / "results" / "mine" / "report.html").read_text()
-    assert "Goodput over wire rate" in page
+    assert "Goodput versus wire rate" in page
     assert {path.name for path in tmp_path.iterdir()} == {
         *("mine.yaml", "airtcp.schema.json", "results"),
     }

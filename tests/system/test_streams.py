@@ -92,7 +92,7 @@ def test_arguments_that_are_not_utf_8_are_refused(tmp_path: Path, locale: str) -
         code, out, stderr = shell([*sweeps.AIRTCP, *subcommand], "", LC_ALL=locale)
         assert (code, out) == (2, b"")
         assert stderr.startswith(b"airtcp: argument ") and stderr.count(b"\n") == 1
-        assert stderr.endswith(b" is not UTF-8; only UTF-8 is allowed, also in names of files\n")
+        assert stderr.endswith(b" is not UTF-8; only UTF-8 is allowed, including in file names\n")
     assert list(tmp_path.iterdir()) == []
 
 
