@@ -133,8 +133,8 @@ def _goodput_of_run(
     If they take longer, because of their delay, it is over the time from the first start to the
     last end.
     """
-    udp = [read_iperf3(run_dir / flow.file("server")) for flow in flows if flow.protocol == "udp"]
-    times_s = [*map(_receiving_s, udp), *map(_connected_s, received)]
+    udp = _udp_servers(run_dir, flows)
+    times_s = [*map(_connected_s, received), *map(_receiving_s, udp)]
     flows_s = max(end_s for _, end_s in times_s) - min(start_s for start_s, _ in times_s)
     length_s = max(testbed.parameters.duration_s, flows_s)
     bits = [8 * client.number("end", "sum_received", "bytes") for client in clients]
@@ -155,7 +155,7 @@ def _goodput_together(
     duration_s = testbed.parameters.duration_s
     goodputs_mbps = numpy.array([_goodput_mbps(client) for client in clients])
     of_udp = numpy.array([flow.protocol == "udp" for flow in flows])
-    udp = [read_iperf3(run_dir / flow.file("server")) for flow in flows if flow.protocol == "udp"]
+    udp = _udp_servers(run_dir, flows)
     times_s = [*map(_connected_s, received), *map(_receiving_s, udp)]
     values: dict[str, Value] = {}
     if len(times_s) > 1:
@@ -210,6 +210,11 @@ def _udp(flows: Sequence[tuple[Flow, Iperf3]]) -> dict[str, Value]:
         "udp_reordered_share": float(counted("out_of_order").sum() / packets),
         "udp_jitter_ms": float(numpy.average(counted("jitter_ms"), weights=streams)),
     }
+
+
+def _udp_servers(run_dir: Path, flows: Sequence[Flow]) -> list[Iperf3]:
+    """The documents of the receivers of UDP."""
+    return [read_iperf3(run_dir / flow.file("server")) for flow in flows if flow.protocol == "udp"]
 
 
 def _connected_s(trace: TcpTrace) -> tuple[float, float]:
