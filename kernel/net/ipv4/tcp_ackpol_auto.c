@@ -18,10 +18,9 @@
  * queues, the rate is that of the path; if it falls by a quarter, the path may
  * have changed, and the shortest RTT is measured again.  So the ACK is sent
  *
- *   RTT below 2 ms, slow start,    as without a policy
- *   fewer than 8 segments in T,
- *   queueing delay at most 3 ms or
- *   RTT * 3 / 32
+ *   slow start, queueing delay at  as without a policy
+ *   most 3 ms, or fewer than 8
+ *   segments in T
  *   at most one full segment       by the delayed ACK timer
  *   otherwise                      on the first arrival after T, or with 1/4 of
  *                                  the data of a round trip
@@ -35,8 +34,7 @@
  * burst is what TCP sends without a policy, so one is sent for every second burst if
  * about two or more are in flight; the bound of a quarter does not apply then.
  *
- * With an RTT below 2 ms, as on most cables, nothing changes.  Timestamps count
- * milliseconds, so parts of a shorter RTT would not be known either.
+ * With an RTT of 3 ms or less, as on most cables, nothing changes.
  */
 
 #include <linux/module.h>

@@ -29,9 +29,6 @@
 /* The shortest interval is at most this share of the RTT */
 #define TCP_AUTO_MIN_INTERVALS	16
 
-/* Estimates below are not used: timestamps count milliseconds */
-#define TCP_AUTO_MIN_RTT_US	(2 * USEC_PER_MSEC)
-
 /* With fewer segments per interval there is little to save */
 #define TCP_AUTO_MIN_SEGS	8
 
@@ -240,13 +237,12 @@ tcp_auto_min_interval_us(const struct tcp_auto_params *params, u32 rtt_us)
 		     rtt_us / TCP_AUTO_MIN_INTERVALS);
 }
 
-/* Data that waits for this long hardly waits in queues: the aggregate in which it
- * is sent takes about as long.
+/* Data that waits for this long hardly waits in queues. An aggregate takes about as
+ * long, however short the RTT is.
  */
-static inline u32 tcp_auto_empty_us(const struct tcp_auto_params *params,
-				    u32 rtt_us)
+static inline u32 tcp_auto_empty_us(const struct tcp_auto_params *params)
 {
-	u32 interval_us = tcp_auto_min_interval_us(params, rtt_us);
+	u32 interval_us = READ_ONCE(params->min_interval_us);
 
 	return interval_us + interval_us / 2;
 }
@@ -289,16 +285,16 @@ static inline bool tcp_auto_rare_bursts(const struct tcp_auto *state,
  *
  * If queues are nearly empty, the sender waits for ACKs, and a shallow queue may
  * not hold the burst with which it answers a late one. So it is on a cable that
- * is faster than the window permits. The queue of a busy access point holds more
- * than what arrives in the shortest interval: an aggregate or two.
+ * is faster than the window permits, and while losses keep the window small. The
+ * queue of a busy access point holds more than an aggregate or two.
  */
 static inline bool tcp_auto_like_default(const struct tcp_auto *state,
 					 const struct tcp_auto_params *params,
 					 u32 interval_us, u32 mss, u32 rtt_us)
 {
-	return rtt_us < TCP_AUTO_MIN_RTT_US || tcp_auto_may_grow(state) ||
+	return tcp_auto_may_grow(state) ||
 	       tcp_auto_queue_us(rtt_us, state->min_rtt_us) <=
-	       tcp_auto_empty_us(params, rtt_us) ||
+	       tcp_auto_empty_us(params) ||
 	       tcp_auto_rare_bursts(state, params, interval_us) ||
 	       (u64)state->round_bytes * interval_us <
 	       (u64)TCP_AUTO_MIN_SEGS * mss * rtt_us;

@@ -113,29 +113,32 @@ static void test_a_new_start_has_linux_rule(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
-static void test_short_rtt_has_linux_rule(struct kunit *test)
+static void test_unknown_rtt_has_linux_rule(struct kunit *test)
 {
 	struct tcp_auto_run run = steady();
 
-	run.state.min_rtt_us = 1000;
-	tcp_auto_decide(&run.state, &params, 0, MSS, 2000);
-	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	tcp_auto_decide(&run.state, &params, 0, MSS, 1999);
-	KUNIT_EXPECT_TRUE(test, like_default(&run));
 	tcp_auto_decide(&run.state, &params, 0, MSS, 0);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
-/* A sixteenth of the round trip is 1.25 ms, half as much again 1.875 ms */
+/* The shortest interval is 2 ms, half as much again 3 ms, at any round trip time */
 static void test_empty_queue_has_linux_rule(struct kunit *test)
 {
+	static const u32 rtts_us[] = { 3002, RTT_US, 1000000 };
 	struct tcp_auto_run run = steady();
+	int i;
 
-	run.state.min_rtt_us = RTT_US - 1876;
-	run_round(&run, 300);
-	KUNIT_EXPECT_FALSE(test, like_default(&run));
-	run.state.min_rtt_us = RTT_US - 1875;
-	run_round(&run, 300);
+	for (i = 0; i < ARRAY_SIZE(rtts_us); i++) {
+		run.state.round_bytes = 10000 * MSS;
+		run.state.min_rtt_us = rtts_us[i] - 3001;
+		tcp_auto_decide(&run.state, &params, 0, MSS, rtts_us[i]);
+		KUNIT_EXPECT_FALSE_MSG(test, like_default(&run), "case %d", i);
+		run.state.min_rtt_us = rtts_us[i] - 3000;
+		tcp_auto_decide(&run.state, &params, 0, MSS, rtts_us[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, like_default(&run), "case %d", i);
+	}
+
+	/* an RTT below the shortest: no queue */
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 	run.state.min_rtt_us = RTT_US + 1;
 	tcp_auto_decide(&run.state, &params, 0, MSS, RTT_US);
@@ -403,16 +406,15 @@ static void test_delay(struct kunit *test)
 		u32 burst_us;
 	} cases[] = {
 		/* silence: RTT / 16, at most 2 ms */
-		{ 2000, 1500, 0, 125 },
-		{ 8000, 6000, 499, 500 },
+		{ 8000, 4999, 499, 500 },
 		{ 100000, 92000, 1999, 2000 },
 		/* as long as the queue does not double the RTT */
 		{ 8000, 4000, 0, 500 },
 		{ 8000, 3999, 0, 4000 },
 		{ 8000, 3999, 999, 3001 },
 		/* interval: RTT / 16, at most 2 ms, with a short queue */
-		{ 8000, 7249, 499, 500 },
-		{ 8000, 7249, 500, 0 },
+		{ 16000, 12999, 999, 1000 },
+		{ 16000, 12999, 1000, 0 },
 		{ 100000, 96999, 1999, 2000 },
 		{ 100000, 96999, 2000, 0 },
 		/* a quarter of the queue */
@@ -467,7 +469,7 @@ static void test_maximum_below_minimum(struct kunit *test)
 static struct kunit_case tcp_auto_cases[] = {
 	KUNIT_CASE(test_slow_start_has_linux_rule),
 	KUNIT_CASE(test_a_new_start_has_linux_rule),
-	KUNIT_CASE(test_short_rtt_has_linux_rule),
+	KUNIT_CASE(test_unknown_rtt_has_linux_rule),
 	KUNIT_CASE(test_empty_queue_has_linux_rule),
 	KUNIT_CASE(test_few_segments_have_linux_rule),
 	KUNIT_CASE(test_dense_bursts_are_none),
