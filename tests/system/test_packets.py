@@ -35,7 +35,13 @@ WRONG = {
 }
 """Mistakes in the last line of a script, and the expected messages."""
 
-AS_DEFAULT = ("auto-read", "auto-short-rtt", "auto-slow-start", "auto-small-window")
+AS_DEFAULT = (
+    "auto-growing-window",
+    "auto-read",
+    "auto-short-rtt",
+    "auto-slow-start",
+    "auto-small-window",
+)
 """Scripts with a policy that leaves all decisions to TCP."""
 
 

@@ -101,11 +101,16 @@ static void tcp_auto_ack_sent(struct sock *sk)
 		tcp_auto_next_round(sk, rtt_us);
 }
 
+/* In quick ACK mode no policy is asked, so state here what it would decide: whether
+ * growth of the window prolongs that mode depends on it.
+ */
 static void tcp_auto_data_recv(struct sock *sk)
 {
-	const struct tcp_ackpol *ap = tcp_ackpol(sk);
+	struct tcp_auto *state = tcp_ackpol_priv(sk);
+	struct tcp_ackpol *ap = tcp_ackpol(sk);
 
-	tcp_auto_gap(tcp_ackpol_priv(sk), ap->arrival_us - ap->previous_us);
+	tcp_auto_gap(state, ap->arrival_us - ap->previous_us);
+	ap->as_default = !state->interval_us;
 }
 
 static u32 tcp_auto_ack_delay_us(struct sock *sk)

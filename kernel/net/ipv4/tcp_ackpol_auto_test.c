@@ -121,25 +121,39 @@ static void test_unknown_rtt_has_linux_rule(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
 }
 
-/* The shortest interval is 2 ms, half as much again 3 ms, at any round trip time */
+/* Half as much again as the shortest interval, at any round trip time */
 static void test_empty_queue_has_linux_rule(struct kunit *test)
 {
-	static const u32 rtts_us[] = { 3002, RTT_US, 1000000 };
+	static const struct {
+		u32 rtt_us;
+		u32 queue_us;
+		int min_interval_us;
+	} cases[] = {
+		{ 3002, 3000, 2000 },
+		{ RTT_US, 3000, 2000 },
+		{ 1000000, 3000, 2000 },
+		{ 43000, 1800, 1200 },
+	};
 	struct tcp_auto_run run = steady();
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(rtts_us); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct tcp_auto_params set = {
+			.min_interval_us = cases[i].min_interval_us,
+			.max_interval_us = 10000,
+		};
+		u32 rtt_us = cases[i].rtt_us;
+
 		run.state.round_bytes = 10000 * MSS;
-		run.state.min_rtt_us = rtts_us[i] - 3001;
-		tcp_auto_decide(&run.state, &params, 0, MSS, rtts_us[i]);
+		run.state.min_rtt_us = rtt_us - cases[i].queue_us - 1;
+		tcp_auto_decide(&run.state, &set, 0, MSS, rtt_us);
 		KUNIT_EXPECT_FALSE_MSG(test, like_default(&run), "case %d", i);
-		run.state.min_rtt_us = rtts_us[i] - 3000;
-		tcp_auto_decide(&run.state, &params, 0, MSS, rtts_us[i]);
+		run.state.min_rtt_us = rtt_us - cases[i].queue_us;
+		tcp_auto_decide(&run.state, &set, 0, MSS, rtt_us);
 		KUNIT_EXPECT_TRUE_MSG(test, like_default(&run), "case %d", i);
 	}
 
 	/* an RTT below the shortest: no queue */
-	KUNIT_EXPECT_TRUE(test, like_default(&run));
 	run.state.min_rtt_us = RTT_US + 1;
 	tcp_auto_decide(&run.state, &params, 0, MSS, RTT_US);
 	KUNIT_EXPECT_TRUE(test, like_default(&run));
