@@ -55,7 +55,7 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("My Own", "'My Own' is not a name; allowed"),
-        ("no/mine", "no/mine.yaml: No such file"),
+        ("no/mine", "no/mine.yaml: the directory no does not exist"),
         *(
             (name, f"^new {name}: '{name}' is not allowed, as .* results/{name}; give another name")
             for name in ("all", "tournament", "demo", "deb")

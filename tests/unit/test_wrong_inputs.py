@@ -68,7 +68,9 @@ run thesis-lan --set dealy=1ms | unknown parameter 'dealy'; did you mean 'delay'
 run thesis-lan --set "delay =1ms" | unknown parameter 'delay '; did you mean 'delay'?
 run thesis-lan --set DELAY=1ms | unknown parameter 'DELAY'; did you mean 'delay'?
 run thesis-lan --set delay=1 | --set delay: '1' is not a duration
-run thesis-lan --set delay=-1ms | --set delay: '-1ms' is not a duration
+run thesis-lan --set delay=-1ms | --set delay: '-1ms' is not a duration, because it is negative
+run thesis-lan --set "" | --set '': give a name and values
+run thesis-lan --title "" | --title: '' is not allowed; give a value
 run thesis-lan --set delay=1e3ms | --set delay: '1e3ms' is not a duration
 run thesis-lan --set delay=10MS | did you mean '10ms'?
 run thesis-lan --set delay=nan | --set delay: 'nan' is not a duration
@@ -203,7 +205,7 @@ new mine.yaml | mine.yaml: already exists
 new mine | mine.yaml: already exists
 new Mine | 'Mine' is not a name; allowed: lower-case
 new "two words" | 'two words' is not a name
-new nowhere/mine | nowhere/mine.yaml: No such file
+new nowhere/mine | nowhere/mine.yaml: the directory nowhere does not exist
 new thesis-lan | new thesis-lan: thesis-lan is an experiment of airtcp, and both would use \
 results/thesis-lan; give another name
 new one two | unrecognized arguments: two
@@ -311,7 +313,9 @@ results query | the following arguments are required: SQL, DIR
 results query "SELECT 1" | the following arguments are required: DIR
 results query "SELECT 1" nowhere | nowhere/results.json: No such file
 results query "" SWEEP | SQL: contains no statement
-results query ";" SWEEP | SQL: contains no statement
+results query "SELECT 1; SELECT 2" SWEEP | SQL: contains 2 statements; give one
+results query "SELECT 1" SWEEP SWEEP/. | is the same directory as
+query "SELECT 1" SWEEP | 'query' is not allowed; did you mean 'results query'?
 results query "SELEC 1" SWEEP | SQL: Parser Error
 results query "SELECT goodput FROM runs" SWEEP | SQL: Binder Error
 results query "SELECT * FROM run" SWEEP | SQL: Catalog Error
@@ -390,14 +394,14 @@ def no_builds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def content(place: Path) -> dict[str, bytes]:
-    """The files. The index of verified runs may be written at any time."""
-    files = (path for path in place.rglob("*") if path.is_file() and path.name != ".index")
-    return {str(path): path.read_bytes() for path in files}
+    """Files and directories. The index of verified runs may be written at any time."""
+    paths = (path for path in place.rglob("*") if path.name != ".index")
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in paths}
 
 
 @pytest.fixture
 def unchanged(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The directory with the files, in which no file may change."""
+    """The directory with the files, in which nothing may change."""
     before = content(workshop)
     monkeypatch.chdir(workshop)
     yield workshop

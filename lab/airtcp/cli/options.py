@@ -197,6 +197,16 @@ def add_kernels(parser: argparse.ArgumentParser, *, several: bool = False) -> No
     )
 
 
+def add_title(parser: argparse.ArgumentParser, what: str, default: str) -> None:
+    """--title TEXT, of `what`, by default the title of `default`."""
+    parser.add_argument(
+        "--title",
+        metavar="TEXT",
+        type=word,
+        help=f"title of the {what} (default: that of {default})",
+    )
+
+
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="J", type=positive, help="number of parallel runs (default: one per core)"

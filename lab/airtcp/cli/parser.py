@@ -48,6 +48,9 @@ exit codes: 0 success, 1 a run or a build failed, 2 bad input, 130 interrupted
 # argument, as in `exec ... -- grep -- -x`. Arguments do not contain NUL.
 _LATER_DASHES = "\0--"
 
+# Subcommands of `results`, which users try as commands.
+_BELOW_RESULTS = ("query", "compare", "export")
+
 _BEFORE_COMMANDS = "; write -- before the command"
 
 
@@ -108,6 +111,8 @@ class _Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             text = suggest.not_allowed(str(value), map(str, action.choices))
+            if value in _BELOW_RESULTS and "results" in action.choices:
+                text = f"{value!r} is not allowed; did you mean 'results {value}'?"
             raise argparse.ArgumentError(action, text)
 
 

@@ -10,6 +10,7 @@ from airtcp.cli.options import (
     Subcommands,
     add_form,
     add_metrics,
+    add_title,
     add_verify,
     not_negative,
     path,
@@ -56,9 +57,7 @@ def add(subcommands: Subcommands) -> None:
         help="also write each figure for print, as PDF, PNG and SVG in DIR/figures; this takes "
         "about half a second per figure",
     )
-    report.add_argument(
-        "--title", metavar="TEXT", help="title of the page (default: that of the run)"
-    )
+    add_title(report, "page", "the run")
     report.add_argument(
         "--single-file",
         action="store_true",

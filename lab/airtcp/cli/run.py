@@ -5,6 +5,7 @@ import argparse
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from airtcp.cli.common import experiment_of, own_policy_of, settings_of
 from airtcp.cli.kernels import Choice, build_all, changes_for, choices_of, with_kernels
@@ -17,10 +18,11 @@ from airtcp.cli.options import (
     add_metrics,
     add_policy,
     add_settings,
+    add_title,
     path,
     seeds,
 )
-from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
+from airtcp.cli.sweeping import add_where, make_out_dir, out_dir_of, sweep_options_of
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment import catalogue, reader
 from airtcp.experiment.experiment import Case, Experiment
@@ -62,9 +64,7 @@ def add(subcommands: Subcommands) -> None:
         "and optionally an access point, described in FILE (hosts.yaml); see "
         "docs/how-to/hosts.md",
     )
-    run.add_argument(
-        "--title", metavar="TEXT", help="title of the results (default: that of the experiment)"
-    )
+    add_title(run, "results", "the experiment")
     add_metrics(run, "print")
     extent = run.add_mutually_exclusive_group()
     extent.add_argument(
@@ -92,9 +92,10 @@ def _run(options: argparse.Namespace) -> int:
         experiment = experiment.model_copy(update={"title": options.title})
     kernels = _kernels(options)
     cases = with_kernels(_cases(options, experiment), kernels)
-    out_dir = make_out_dir(options, experiment.name)
+    out_dir = out_dir_of(options, experiment.name)
     own_files = inputs.read(reader.own_file(options.experiment), policy)
-    measured = measure(_options(options, policy, kernels, cases), experiment, cases, out_dir)
+    sweep_options = _options(options, out_dir, policy, kernels, cases)
+    measured = measure(sweep_options, experiment, cases, out_dir)
     if measured.document:
         inputs.keep(out_dir, own_files)
         if options.json:
@@ -110,12 +111,13 @@ def _run(options: argparse.Namespace) -> int:
 
 def _options(
     options: argparse.Namespace,
+    out_dir: Path,
     policy: OwnPolicy | None,
     kernels: Sequence[Choice],
     cases: Sequence[Case],
 ) -> Options:
     if not options.hosts:
-        return sweep_options_of(options, lambda: build_all(kernels, policy, cases), cases)
+        return sweep_options_of(options, out_dir, lambda: build_all(kernels, policy, cases), cases)
     for name in ("jobs", "cluster", "policy", "kernel_source", "plain"):
         if getattr(options, name):
             raise InputError(f"--hosts: not allowed with --{name.replace('_', '-')}")
@@ -123,6 +125,7 @@ def _options(
     from airtcp.sweep.hostsweep import HostOptions
 
     hosts = inventory.read(options.hosts)
+    make_out_dir(out_dir)
     return HostOptions(hosts, options.seeds, options.command, say, options.verify)
 
 
@@ -147,9 +150,9 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
         (experiment, with_kernels(_cases(options, experiment), kernels))
         for experiment in catalogue.experiments()
     ]
-    out_dir = make_out_dir(options, catalogue.ALL)
+    out_dir = out_dir_of(options, catalogue.ALL)
     own_files = inputs.read(None, policy)
-    sweep_options = sweep_options_of(options, lambda: build_all(kernels, policy, ()))
+    sweep_options = sweep_options_of(options, out_dir, lambda: build_all(kernels, policy, ()))
     # By whether their cases need further changes to Linux.
     built = {False: sweep_options.kernels}
     not_built = []

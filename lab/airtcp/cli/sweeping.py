@@ -43,9 +43,16 @@ def add_where(parser: argparse.ArgumentParser, name: str = "NAME") -> None:
     add_verify(parser)
 
 
-def make_out_dir(options: argparse.Namespace, name: str) -> Path:
-    """Create the directory of --out now, so that an error appears before a kernel is built."""
-    out_dir: Path = options.out or Path("results") / name
+def out_dir_of(options: argparse.Namespace, name: str) -> Path:
+    """The directory of --out, by default results/`name`."""
+    return options.out or Path("results") / name
+
+
+def make_out_dir(out_dir: Path) -> None:
+    """Create the directory of --out once all else has been checked, but before a kernel is built.
+
+    Raises InputError if that is not possible.
+    """
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
         cache.check_writable(out_dir)
@@ -56,7 +63,6 @@ def make_out_dir(options: argparse.Namespace, name: str) -> Path:
         raise InputError(
             f"--out {out_dir}: {why}; give a new or existing directory that you can write"
         ) from None
-    return out_dir
 
 
 def _check_cluster(where: str, known: Certificates | None) -> None:
@@ -71,11 +77,13 @@ def _check_cluster(where: str, known: Certificates | None) -> None:
 
 def sweep_options_of(
     options: argparse.Namespace,
+    out_dir: Path,
     build: Callable[[], Mapping[str, Kernel]],
     cases: Sequence[Case] = (),
 ) -> SweepOptions:
-    """The options of a sweep. build: builds its kernels, after all else has been checked.
+    """The options of a sweep; creates its directory.
 
+    build: builds its kernels, after all else has been checked.
     cases: those that are known already, to check that their programs are there.
     """
     cluster_certificates = certificates_of(options)
@@ -86,6 +94,7 @@ def sweep_options_of(
     tools = build_tools(say)
     for case in cases:
         hostapd.tools_for(tools, testbed_of(case))
+    make_out_dir(out_dir)
     kernels = build()
     return SweepOptions(
         kernel=next(iter(kernels.values())),

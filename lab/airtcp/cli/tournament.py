@@ -18,7 +18,7 @@ from airtcp.cli.options import (
     complete_list,
     seeds,
 )
-from airtcp.cli.sweeping import add_where, make_out_dir, sweep_options_of
+from airtcp.cli.sweeping import add_where, out_dir_of, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
 from airtcp.experiment.experiment import Case, Experiment
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace) -> int:
     options.seeds = options.seeds or extent.seeds
     if options.seeds < 2:
         raise InputError("--seeds 1: intervals need two seeds or more")
-    out_dir = make_out_dir(options, _NAME)
+    out_dir = out_dir_of(options, _NAME)
     find_series_source(options.kernel_source, "a tournament of ACK policies")
     own_files = inputs.read(None, policy)
     planned = [
@@ -114,6 +114,7 @@ def _run(options: argparse.Namespace) -> int:
     all_cases = [each for _, _, cases in planned for each in chain.from_iterable(cases.values())]
     sweep_options = sweep_options_of(
         options,
+        out_dir,
         lambda: {
             "": own_policy.build(
                 policy, options.kernel_source, other=changes_for(all_cases), say=say

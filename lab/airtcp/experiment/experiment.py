@@ -99,7 +99,8 @@ class Setting:
         """Raises InputError unless the text is NAME=V1,V2... of a known parameter."""
         name, equals, values = text.partition("=")
         if not name:
-            raise InputError(f"--set {text}: give a name and values, as in --set delay=10ms")
+            shown = text or repr(text)
+            raise InputError(f"--set {shown}: give a name and values, as in --set delay=10ms")
         name = renames.current(name, f"--set {text}")
         if name not in PARAMETER_NAMES:
             raise InputError(f"--set {text}: unknown parameter {name!r}; {parameters_like(name)}")

@@ -106,7 +106,7 @@ class _Reader:
                 names = ", ".join(map(key_at, _missing(error)))
                 raise self._error_at(at, f"{names}: missing") from None
             text = explain(first, _model_at(first["loc"]))
-            if len(at) == 1 and at[0] in PARAMETER_NAMES:
+            if first["type"] == "extra_forbidden" and len(at) == 1 and at[0] in PARAMETER_NAMES:
                 text = "unknown key; it is a parameter: write it below `parameters:`"
             raise self._error(at, text) from None
         for name in ("flows", "schedule"):
@@ -147,6 +147,8 @@ class _Reader:
                 name = self._current(key.value, line) if _by_parameter(at) else str(key.value)
                 where = (*at, name)
                 self._lines[where] = line
+                if name == "<<":
+                    raise self._error(where, "merge keys are not supported; repeat the keys")
                 if name in mapping:
                     raise self._error(where, "given twice")
                 mapping[name] = self._data(value, where)

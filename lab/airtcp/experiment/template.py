@@ -44,6 +44,8 @@ def write(name_or_path: str) -> list[Path]:
             file.write(text)
     except FileExistsError:
         raise InputError(f"{path}: already exists; not overwritten") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: the directory {path.parent} does not exist") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     described = path.with_name(SCHEMA)

@@ -189,7 +189,12 @@ _CONFIGURATION: dict[str, Any] = {
 
 
 def query(sql: str, directories: Sequence[Path], warn: Warn, *, verify: bool = False) -> Answer:
-    """Run SQL on the views `runs` and `flows` of sweeps. Raises InputError for invalid SQL."""
+    """Run SQL on the views `runs` and `flows` of sweeps.
+
+    Raises InputError for invalid SQL, and for a directory that is given twice: its runs would count
+    twice.
+    """
+    _check_different(directories)
     view = runs(directories, warn, verify=verify)
     with (
         duckdb.connect(config=_CONFIGURATION) as connection,
@@ -212,9 +217,17 @@ def query(sql: str, directories: Sequence[Path], warn: Warn, *, verify: bool = F
             raise
 
 
+def _check_different(directories: Sequence[Path]) -> None:
+    given: dict[Path, Path] = {}
+    for directory in directories:
+        if (first := given.setdefault(directory.resolve(), directory)) is not directory:
+            raise InputError(f"{directory}: is the same directory as {first}; give each once")
+
+
 def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
-    if not connection.extract_statements(sql):
-        raise InputError("SQL: contains no statement; give one, such as SELECT seed FROM runs")
+    if (count := len(connection.extract_statements(sql))) != 1:
+        contains = f"{count} statements" if count else "no statement"
+        raise InputError(f"SQL: contains {contains}; give one, such as SELECT seed FROM runs")
     connection.execute(sql)
     names = [column[0] for column in connection.description or ()]
     for number, name in enumerate(names):

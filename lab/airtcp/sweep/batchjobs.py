@@ -159,7 +159,7 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         text = yamlfile.read(path)
     except InputError as error:
-        raise InputError(f"--cluster {error}; give tcp://HOST:PORT or a .yaml file") from None
+        raise InputError(f"--cluster {error}; give tls://HOST:PORT or a .yaml file") from None
     shown = f"--cluster {path}"
     yamlfile.data(yamlfile.compose(text, shown), shown)  # raises InputError, as for repeated keys
     try:
