@@ -234,8 +234,8 @@ def page(outcomes: Sequence[Outcome], kernel: Kernel) -> str:
 
 `make bench` measures this on one processor and writes this page: whole processes, including setup
 and output, of both simulators alternately; values are medians of {TURNS}. The ratio is that of CPU
-seconds, ns-3's over airtcp's; it is bold if it misses its aim. [Speed](../explanation/speed.md)
-explains where the time goes.
+seconds, ns-3's over airtcp's; it is bold if it misses the project's aim (last column).
+[Speed](../explanation/speed.md) explains where the time goes.
 
 {date.today().isoformat()}, {processor}; load average of the last 15 minutes: {load:.1f}. ns-3
 {version()} (Debian, `{" ".join(COMPILE)}`); Linux {kernel.version}, kernel {kernel.hash}.

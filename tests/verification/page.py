@@ -25,8 +25,8 @@ with the building of kernels.
 
 def page(steps: Sequence[Step], record: Record, notes: Notes, kernel: KernelId) -> str:
     """The text of the page, for the outcomes of `kernel`."""
-    written = f"Written for kernel `{kernel.hash}` (Linux {kernel.linux})"
-    lines = [_HEAD, f"{written}, without User Mode Linux `{kernel.without_uml}`.\n"]
+    hashes = f"Kernel `{kernel.hash}` (Linux {kernel.linux}); without the code that only"
+    lines = [_HEAD, f"{hashes} User Mode Linux uses, `{kernel.without_uml}`.\n"]
     summary = ("Step", "Date", "Kernel", "Duration", "Outcome", "Detail")
     lines += _table(summary, [_row(step, record, kernel.of(step.uml)) for step in steps])
     lines += _failures(steps, record, notes, kernel)

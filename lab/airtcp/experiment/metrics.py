@@ -160,7 +160,7 @@ METRICS: Mapping[str, Metric] = {
     "station_rx_share": Metric(
         "",
         "share of the captured part of the transfer in which a station's radio receives, mean of "
-        "all stations: whatever is sent on channels that overlap its own, for it or for others; "
+        "all stations: frames on channels that overlap its own, whoever they are for; "
         "while it dozes, what its access point sends to groups; null where station_tx_share is",
     ),
     "station_doze_share": Metric(

@@ -78,8 +78,9 @@ class AckPolicy(Section):
     ] = parameter(
         "auto_min_interval",
         None,
-        "auto: upper bound of Tmin: the minimum of T, and the silence after which an ACK is sent; "
-        "queues that delay data for at most 1.5 times this are nearly empty",
+        "auto: upper bound of Tmin, the shortest T and the silence after which an ACK is sent; "
+        "queues that delay data for at most 1.5 times this are nearly empty (rule: "
+        "docs/explanation/auto.md)",
     )
     auto_max_interval_s: Annotated[
         float | None, duration(1e-6, 0.5, KERNEL), Sysctl("tcp_auto_max_interval_us", 1e6)

@@ -33,7 +33,7 @@ class Place(Section):
     only_with: ClassVar = _WIFI
 
     distance_m: Annotated[float | None, distance(0, FARTHEST_M, "none"), _SNR] = parameter(
-        "distance", None, "distance of all stations from the access point"
+        "distance", None, "distance from the access point; in the default topology, of all stations"
     )
     walk: Annotated[Walk, _SNR] = parameter(
         "walk",

@@ -80,8 +80,8 @@ class Sender(SenderSysctls):
         "ssthresh",
         None,
         "slow-start threshold of new connections in segments (ssthresh of ip route and "
-        "net.ipv4.tcp_no_ssthresh_metrics_save 0); Linux: none, but before 5.6 that of earlier "
-        "connections to the same host",
+        "net.ipv4.tcp_no_ssthresh_metrics_save 0, only in the laboratory); Linux: none, but "
+        "before 5.6 that of earlier connections to the same host",
     )
     bbr_probe_up_gain: Annotated[
         int | None,

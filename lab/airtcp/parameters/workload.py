@@ -101,7 +101,7 @@ class Traffic(Section):
         "protocol", "tcp", "transport protocol of the data"
     )
     flows: Annotated[int, count(1, 128), _BULK] = parameter(
-        "flows", 1, "parallel flows per station and direction"
+        "flows", 1, "parallel flows; in the default topology, per station and direction"
     )
     dscp: Annotated[Literal["none", "rrul"], _BULK] = parameter(
         "dscp",
