@@ -199,6 +199,19 @@ def test_what_a_station_holds_leaves_after_a_scan_of_its_own_channel(
     assert after.nodes["sta"]["dropped_retries"] == 0
 
 
+@pytest.mark.parametrize("tos", ["0x00", "0x20", "0xa0"], ids=["be", "bk", "vi"])
+def test_a_packet_of_an_idle_station_leaves_after_a_scan(booted: Boot, tos: str) -> None:
+    """Nothing else is sent that would make its access category contend."""
+    scan = "node sta iw dev wlan0 scan freq 5240 5260 >scan &\nscanning=$!\n"
+    ping = f"node sta ping -nc 1 -W 5 -Q {tos} 10.0.0.1 >ping\n"
+    wait = "wait $scanning\n"
+    directory = booted(f"sleep 1\n{scan}sleep 0.03\n{ping}{wait}", keys="")
+    [rtt_ms] = rtts_ms(directory / "ping")
+    print(f"answered after {rtt_ms} ms")
+    # It waits for the rest of 33 ms on one channel and 110 ms on the other.
+    assert 80 < rtt_ms < 200
+
+
 def test_late_completions_wake_a_queue(booted: Boot) -> None:
     """AQL stops a queue whose packets are not reported for 20 ms, for longer than the air needs."""
     load = flow(CELLS, "sta", "ap", 4) + "sleep 1\nsample before\nsleep 2\nsample after\n"

@@ -203,14 +203,18 @@ const struct airsim_phy *airsim_phy_of(const struct airsim_radio *radio,
 	}
 }
 
-/* A radio contends for the MPDUs that it has held while mac80211 scanned. */
+/*
+ * A radio contends for the MPDUs that it or mac80211 has held during a scan.
+ * When mac80211 wakes its queues, it wakes only those from which the driver has
+ * tried to dequeue, which it does not off the channel.
+ */
 static void airsim_contend_held(struct airsim_radio *radio)
 {
 	int i;
 
 	spin_lock_bh(&airsim_medium.lock);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
-		if (airsim_first_pending(radio, i))
+		if (airsim_has_frame(radio, i))
 			airsim_request_access(radio, i, ktime_get_ns());
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);
