@@ -90,20 +90,28 @@ def control_us(octets: int) -> float:
 
 
 def saturated_goodput_mbps(
-    tb: Tb, stations: int, payload_octets: int, mpdu_octets: int, most: int, most_us: float
+    tb: Tb,
+    stations: int,
+    payload_octets: int,
+    mpdu_octets: int,
+    most: int,
+    most_us: float,
+    most_octets: int,
 ) -> float:
     """Goodput of saturated stations that only send when triggered.
 
     The access point repeats: AIFS, the mean backoff, Trigger frame, SIFS, HE TB PPDUs, SIFS,
     BlockAck. A station reports at most `most` MPDUs, each with FCS, delimiter and padding as of an
-    MPDU that needs three octets of it.
+    MPDU that needs three octets of it, and at most an A-MPDU of `most_octets`. The signal extension
+    at 2.4 GHz is as long as SIFS is shorter there.
     """
-    report = most * (mpdu_octets + DELIMITER + 3)
+    report = min(most * (mpdu_octets + DELIMITER + 3), most_octets)
     tb_us = tb.us(report, most_us)
     subframe = DELIMITER + 4 * ceil(mpdu_octets / 4)
     symbols = round((tb_us - tb.preamble_us) / tb.symbol_us)
     room = (symbols * tb.bits - SERVICE_BITS) // 8
-    mpdus = min(most, 1 + (room - DELIMITER - mpdu_octets) // subframe)
+    longest = min(room, most_octets)
+    mpdus = min(most, 1 + (longest - DELIMITER - mpdu_octets) // subframe)
     access_us = SIFS_US + AIFSN * SLOT_US + CW_MIN / 2 * SLOT_US
     response = multi_blockack_octets([32 if mpdus > 1 else 0] * stations)
     cycle_us = access_us + control_us(trigger_octets(stations)) + SIFS_US + tb_us + SIFS_US

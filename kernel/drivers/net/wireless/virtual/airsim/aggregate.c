@@ -154,9 +154,13 @@ static u32 airsim_eht_octets(const struct ieee80211_link_sta *link)
 	return min_t(u32, BIT(23 + extension) - 1, AIRSIM_EHT_PSDU_OCTETS);
 }
 
-/* Maximum A-MPDU length of the receiver, octets. */
-static u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
-				  enum airsim_format format)
+/**
+ * airsim_receiver_octets - maximum A-MPDU length of a receiver
+ * @sta: the receiver, or NULL
+ * @format: format of the PPDU
+ */
+u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
+			   enum airsim_format format)
 {
 	const struct ieee80211_link_sta *link;
 

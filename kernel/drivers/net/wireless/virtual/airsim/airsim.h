@@ -845,6 +845,8 @@ void airsim_txq_detach(struct airsim_radio *radio, struct ieee80211_txq *txq,
 void airsim_txq_list_pending(struct airsim_radio *radio,
 			     struct ieee80211_txq *txq);
 void airsim_prefetch(struct airsim_radio *radio, u8 ac);
+u32 airsim_receiver_octets(const struct ieee80211_sta *sta,
+			   enum airsim_format format);
 struct airsim_txq *airsim_first_pending(struct airsim_radio *radio, u8 ac);
 bool airsim_has_frame(struct airsim_radio *radio, u8 ac);
 void airsim_resume(struct airsim_radio *radio, u8 ac);

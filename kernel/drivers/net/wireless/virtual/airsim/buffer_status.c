@@ -5,7 +5,9 @@
  *
  * A report corresponds to Queue Size High of the BSR Control subfield (IEEE
  * 802.11ax-2021, 9.2.4.6.4.5): the queue of highest priority. Here it has no
- * granularity, and covers at most one A-MPDU, with its delimiters.
+ * granularity, and covers at most one A-MPDU, with its delimiters. The station
+ * does not know the rate of that yet, so Minimum MPDU Start Spacing is not taken
+ * into account.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
@@ -13,9 +15,6 @@
 
 /* FCS, delimiter and padding of an MPDU. */
 #define MPDU_OVERHEAD_OCTETS	(AIRSIM_FCS_OCTETS + AIRSIM_DELIMITER_OCTETS + 3)
-
-/* The longest A-MPDU of HE, without extensions of VHT's exponent. */
-#define HE_AMPDU_OCTETS		1048575
 
 /* In order of priority: voice to background. */
 static const u8 airsim_tids[] = { 7, 6, 5, 4, 3, 0, 2, 1 };
@@ -67,6 +66,7 @@ struct airsim_buffer_report airsim_report_buffer(struct airsim_radio *radio)
 {
 	struct ieee80211_txq *txq = airsim_next_txq(radio);
 	unsigned long mpdus, most, octets;
+	u32 limit;
 
 	if (!txq)
 		return (struct airsim_buffer_report){};
@@ -76,9 +76,10 @@ struct airsim_buffer_report airsim_report_buffer(struct airsim_radio *radio)
 		       radio->settings.ampdu_mpdus);
 	if (mpdus > most)
 		octets = DIV_ROUND_UP(octets * most, mpdus);
+	limit = min(radio->settings.ampdu_octets,
+		    airsim_receiver_octets(radio->ap, AIRSIM_HE));
 	return (struct airsim_buffer_report){
-		.octets = min3(octets, (unsigned long)HE_AMPDU_OCTETS,
-			       (unsigned long)radio->settings.ampdu_octets),
+		.octets = min_t(unsigned long, octets, limit),
 		.mpdus = min(mpdus, most),
 	};
 }
