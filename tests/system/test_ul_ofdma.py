@@ -298,6 +298,27 @@ def test_the_exchanges_of_a_txop_do_not_exceed_its_limit(
     assert len(txops) > 100 and 1300 < longest_us <= 47 * 32
 
 
+def test_control_frames_have_a_rate_for_the_stations_in_them(
+    lab_kernel: Kernel, tools: GuestTools, tmp_path: Path
+) -> None:
+    """A slow station waits while the other four send."""
+    stations = [f"sta{number}" for number in range(5)]
+    own = {"sta0": Point(80, 5, 0).parameters}
+    cells = [Cell("ap", stations, Point(80, 5, 9).parameters, own)]
+    script = CAPTURE + "".join(flow(cells, name, "ap", 2) for name in stations)
+    run(lab_kernel, tools, tmp_path, cells, script + "sleep 2\n" + CAPTURE_END)
+    path = tmp_path / "air.pcap"
+    rates = Counter(
+        (min(user.mcs for user in trigger.users), ppdu.rate)
+        for trigger, exchange in zip(triggers(path), exchanges(path), strict=True)
+        for ppdu in exchange
+        if trigger.basic and ppdu.kind in ("trigger", "blockack")
+    )
+    print(rates)
+    assert set(rates) == {(0, "6 Mbit/s"), (9, "24 Mbit/s")}
+    assert min(rates.values()) > 20
+
+
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 @pytest.mark.parametrize("mu_edca", ["low", "never"])
 def test_uploads_have_equal_shares(measure: Measure, protocol: str, mu_edca: str) -> None:

@@ -173,14 +173,14 @@ static u32 airsim_tb_limit_ns(const struct airsim_radio *radio, u8 users)
 	return min(limit_ns, txop_ns - min(txop_ns, control_ns));
 }
 
-/* The rate of control frames that all stations in the Trigger frame support. */
-static void airsim_uplink_set_control(struct airsim_radio *radio)
+/* The rate of control frames that the first stations support. */
+static void airsim_uplink_set_control(struct airsim_radio *radio, u8 users)
 {
 	struct airsim_uplink *uplink = &radio->uplink;
 	struct airsim_rate lowest = uplink->user[0].rate;
 	int i;
 
-	for (i = 1; i < uplink->users; i++)
+	for (i = 1; i < users; i++)
 		lowest.mcs = min(lowest.mcs, uplink->user[i].rate.mcs);
 	uplink->control = airsim_response_rate(&lowest,
 					       airsim_basic_rates(radio));
@@ -197,18 +197,20 @@ static u32 airsim_tb_octets(const struct airsim_radio *radio,
 }
 
 /*
- * Gives the first stations RUs of a size, and sets the duration of their HE TB
- * PPDUs: as long as the longest needs, within the limits, but long enough for a
- * QoS Null of each.
+ * Gives the first stations RUs of a size, and sets the rate of the control
+ * frames and the duration of the HE TB PPDUs: as long as the longest needs,
+ * within the limits, but long enough for a QoS Null of each.
  */
 static void airsim_uplink_divide(struct airsim_radio *radio, u16 tones, u8 users)
 {
 	struct airsim_uplink *uplink = &radio->uplink;
-	u32 limit_ns = airsim_tb_limit_ns(radio, users);
 	u16 gi_ns = 1600;
+	u32 limit_ns;
 	u8 ltfs = 0;
 	int i;
 
+	airsim_uplink_set_control(radio, users);
+	limit_ns = airsim_tb_limit_ns(radio, users);
 	for (i = 0; i < users; i++) {
 		struct airsim_tb_user *user = &uplink->user[i];
 
@@ -307,7 +309,6 @@ static bool airsim_uplink_set_up(struct airsim_radio *radio, bool basic,
 	airsim_uplink_add(radio, basic, now_ns);
 	if (!radio->uplink.users)
 		return false;
-	airsim_uplink_set_control(radio);
 	airsim_uplink_allocate(radio);
 	airsim_ppdu_clear(&radio->ppdu, IEEE80211_AC_BE);
 	return true;
