@@ -314,7 +314,6 @@ static bool airsim_bar_build(struct airsim_radio *radio,
 	ppdu->rate = airsim_response_rate(&best, airsim_basic_rates(radio));
 	ppdu->chosen.idx = -1;
 	airsim_ppdu_append(ppdu, skb);
-	radio->count.bar_sent++;
 	return true;
 }
 

@@ -56,6 +56,13 @@ static void airsim_mark_retries(struct airsim_radio *radio)
 	}
 }
 
+static bool airsim_is_bar(const struct airsim_ppdu *ppdu)
+{
+	const struct ieee80211_hdr *hdr = (const void *)ppdu->mpdu[0]->data;
+
+	return ieee80211_is_back_req(hdr->frame_control);
+}
+
 /**
  * airsim_send_ppdu - send the PPDU of a radio
  * @radio: the radio; the medium is locked; its @emission has the end of the PPDU
@@ -83,6 +90,8 @@ void airsim_send_ppdu(struct airsim_radio *radio, struct airsim_radio *to,
 		ppdu->left = airsim_report_buffer(radio);
 	radio->count.ppdus++;
 	radio->count.tb_sent += ppdu->tb;
+	/* Those of the radio itself and of mac80211. */
+	radio->count.bar_sent += airsim_is_bar(ppdu);
 	if (ppdu->queued)
 		WRITE_ONCE(radio->tx_kbps, airsim_rate_kbps(&ppdu->rate));
 	if (ppdu->octets[AIRSIM_KIND_DATA])
