@@ -311,6 +311,8 @@ static bool airsim_bar_build(struct airsim_radio *radio,
 		return false;
 	ppdu->bar = true;
 	ppdu->txq = txq;
+	if (txq->sta)
+		ppdu->sta = (struct airsim_sta *)txq->sta->drv_priv;
 	ppdu->rate = airsim_response_rate(&best, airsim_basic_rates(radio));
 	ppdu->chosen.idx = -1;
 	airsim_ppdu_append(ppdu, skb);

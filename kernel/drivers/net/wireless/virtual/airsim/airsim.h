@@ -147,7 +147,8 @@ struct airsim_txq {
  * @list: entry in the radio's list
  * @address: its MAC address
  * @present: mac80211 has a station for it
- * @tx_airtime_ns: duration of the PPDUs sent to it
+ * @tx_airtime_ns: duration of the PPDUs sent to it: data, and the radio's own
+ *	BlockAckReqs
  */
 struct airsim_peer {
 	struct list_head list;

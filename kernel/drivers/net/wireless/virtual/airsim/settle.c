@@ -90,6 +90,8 @@ static void airsim_report_begin(struct airsim_radio *radio,
 	if (ppdu->sta) {
 		report->airtime_us = ppdu->sta->unreported_ns / 1000;
 		ppdu->sta->unreported_ns %= 1000;
+		/* A BlockAckReq is no QoS data, but counts for its category. */
+		report->tid = ppdu->txq->tid;
 	}
 	report->session = IEEE80211_SKB_CB(first)->flags &
 			  IEEE80211_TX_CTL_AMPDU;
