@@ -270,7 +270,10 @@ static void airsim_ampdu_fill(struct airsim_radio *radio,
 	ppdu->psdu_octets = psdu_octets;
 }
 
-/* A BlockAckReq for the oldest MPDU that waits. */
+/*
+ * A BlockAckReq for the oldest MPDU that waits. As a control frame, it is not
+ * protected: see airsim_rate_read().
+ */
 static struct sk_buff *airsim_bar_make(const struct sk_buff *oldest)
 {
 	const struct ieee80211_qos_hdr *hdr = (const void *)oldest->data;

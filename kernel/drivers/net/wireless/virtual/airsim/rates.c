@@ -273,11 +273,19 @@ bool airsim_non_erp_nearby(const struct airsim_radio *radio)
 	return radio->vif && radio->vif->bss_conf.use_cts_prot;
 }
 
-/* Whether stations nearby cannot decode a PPDU, nor its Duration field. */
+/*
+ * Whether stations nearby cannot decode a PPDU, nor its Duration field. Frames
+ * of data and management are protected, control frames are not (10.27.2).
+ */
 static bool airsim_needs_protection(const struct airsim_radio *radio,
+				    const struct sk_buff *skb,
 				    const struct ieee80211_txq *txq,
 				    const struct airsim_rate *rate)
 {
+	const struct ieee80211_hdr *hdr = (const void *)skb->data;
+
+	if (ieee80211_is_ctl(hdr->frame_control))
+		return false;
 	return (txq && rate->format >= AIRSIM_HT &&
 		airsim_legacy_nearby(txq->vif)) ||
 	       (rate->format != AIRSIM_CCK && airsim_non_erp_nearby(radio));
@@ -322,7 +330,7 @@ enum airsim_frame airsim_rate_read(struct airsim_radio *radio,
 			     0 : radio->phy->extension_ns;
 	if (chosen->flags & IEEE80211_TX_RC_USE_RTS_CTS)
 		return AIRSIM_RTS;
-	if (!airsim_needs_protection(radio, txq, rate))
+	if (!airsim_needs_protection(radio, skb, txq, rate))
 		return AIRSIM_PPDU;
 	return radio->settings.protection == AIRSIM_PROTECTION_RTS_CTS ?
 	       AIRSIM_RTS : AIRSIM_CTS;
