@@ -200,7 +200,8 @@ static void airsim_settle_mpdus(struct airsim_radio *radio,
  * @answered: the response was received, or none was expected
  *
  * Acknowledged and dropped MPDUs go into the medium's report, the others back
- * to their queue, in order.
+ * to their queue, in order. An RTS without a CTS is reported like a PPDU without
+ * a response, for which mac80211 has no other status.
  */
 void airsim_ppdu_settle(struct airsim_radio *radio, bool answered)
 {
