@@ -93,6 +93,7 @@ static void airsim_exchange_send_ppdu(struct airsim_radio *radio, u64 now_ns)
 	struct airsim_emission *emission = &radio->emission;
 
 	emission->end_ns = now_ns + airsim_exchange_ppdu_ns(&radio->ppdu);
+	/* Whether another PPDU follows in the TXOP is not known yet. */
 	emission->nav_until_ns = emission->end_ns + airsim_response_ns(radio);
 	radio->exchange.stage = AIRSIM_STAGE_PPDU;
 	airsim_send_ppdu(radio, radio->exchange.peer, now_ns);
