@@ -489,7 +489,7 @@ static struct sk_buff *airsim_txq_form_next(struct airsim_radio *radio,
  * Puts MPDUs from the FIFO, or from what mac80211 has queued, into a PPDU. Frames
  * queued later go into the next PPDU, even if this one still waits for the
  * medium. The length of the next MPDU is assumed to be that of the previous
- * one; MPDUs that do not fit in the end are sent first in the next PPDU.
+ * one; MPDUs that do not fit in the end are sent next, in a PPDU of their own.
  */
 static void airsim_prebuild_ppdu(struct airsim_radio *radio,
 				 struct ieee80211_txq *txq)

@@ -45,8 +45,8 @@
  *
  * Locking: the medium's lock protects the medium, the radios' state on the air,
  * their settings and counters, and the queues between mac80211 and the air.
- * With the lock held, mac80211 is called only by aggregate.c and rates.c, and
- * only where it does not call back: ieee80211_tx_dequeue(), the
+ * With the lock held, mac80211 is called only by aggregate.c, buffer_status.c
+ * and rates.c, and only where it does not call back: ieee80211_tx_dequeue(), the
  * ieee80211_*_txq() around it, ieee80211_txq_get_depth() and
  * ieee80211_get_tx_rates().
  */
