@@ -212,12 +212,14 @@ static void airsim_contend_held(struct airsim_radio *radio)
 {
 	int i;
 
+	rcu_read_lock(); /* for mac80211 */
 	spin_lock_bh(&airsim_medium.lock);
 	for (i = 0; i < IEEE80211_NUM_ACS; i++)
 		if (airsim_has_frame(radio, i))
 			airsim_request_access(radio, i, ktime_get_ns());
 	airsim_events_arm();
 	spin_unlock_bh(&airsim_medium.lock);
+	rcu_read_unlock();
 }
 
 /**
