@@ -36,7 +36,7 @@ def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
         if match is not None and not unit and float(match.group(1)) == 0:
             return 0
         allowed = " ".join(reversed(list(units)))
-        if text.strip().startswith("-") and _QUANTITY.fullmatch(text.strip()[1:]):
+        if match is None and _QUANTITY.fullmatch(text.strip().removeprefix("-")):
             what += ", because it is negative"
         close = _closest(unit, units)
         meant = f"did you mean '{match.group(1)}{close}'? " if match and close else ""

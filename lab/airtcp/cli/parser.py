@@ -110,9 +110,10 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            text = suggest.not_allowed(str(value), map(str, action.choices))
             if value in _BELOW_RESULTS and "results" in action.choices:
                 text = f"{value!r} is not allowed; did you mean 'results {value}'?"
+            else:
+                text = suggest.not_allowed(str(value), map(str, action.choices))
             raise argparse.ArgumentError(action, text)
 
 
