@@ -111,7 +111,12 @@ def test_bound_of_the_ack_delay_remains_on_hosts(tmp_path: Path) -> None:
 
 
 def test_without_delay_there_is_no_netem(tmp_path: Path) -> None:
-    for values, kinds in (({}, []), ({"rate": "10Mbit"}, ["tbf"])):
+    for values, kinds in (
+        ({}, []),
+        ({"access": "ethernet"}, []),
+        ({"rate": "10Mbit"}, ["tbf"]),
+        ({"rate": "10Mbit", "access": "ethernet"}, ["tbf"]),
+    ):
         bed = testbed(Parameters.model_validate(values))
         calls = settings.of_host("server", facts(), hosts(tmp_path), bed)
         assert [call[5] for call in calls if call[0] == "qdisc"] == kinds

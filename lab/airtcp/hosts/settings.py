@@ -76,7 +76,9 @@ def _tcp(parameters: Parameters, receives: bool, sends: bool) -> Iterator[Call]:
 def _wire(parameters: Parameters, device: str) -> Iterator[Call]:
     """The qdiscs of the server; without delay and loss there is only that for the rate."""
     way = cables.path(parameters).forward
-    shaper = cables.forward(parameters, way.loss > 0)
+    # A cable to the station, which has a rate, is not applied.
+    wireless = parameters.model_copy(update={"access": "wifi"})
+    shaper = cables.forward(wireless, way.loss > 0)
     if not (way.delay_s or way.loss):
         shaper = replace(shaper, way=None)
     for step in links.shaped(End("server", device, shaper=shaper)):
