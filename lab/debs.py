@@ -96,9 +96,18 @@ def environment(built: Path, directory: Path) -> None:
     options = ["--no-deps", "--no-compile", "--only-binary=:all:", "--target", libraries]
     programs.run([*pip, *options, "-r", locked, built], "pip cannot install the libraries")
     for path in [path for name in _NOT_USED for path in libraries.rglob(name)]:
-        if not path.is_relative_to(libraries / "airtcp"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if _is_used(path.relative_to(libraries)):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)  # it may have been in a directory of another name
     (directory / "pyvenv.cfg").write_text(_ENVIRONMENT.format(*PYTHON))
+
+
+def _is_used(path: Path) -> bool:
+    """Whether a file with a name of _NOT_USED belongs to airtcp, or is a library's licence."""
+    return path.parts[0] == "airtcp" or path.parts[1:2] == ("licenses",)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,25 @@ def test_all_users_can_read_the_packages_of_a_user_with_another_umask(
     assert made.stat().st_mode & 0o777 == 0o644
 
 
+def test_the_environment_has_all_licences_and_no_unused_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ("numpy-1.dist-info/licenses/include/LICENSE.txt", "airtcp/share/bin/file", "numpy/a.py")
+    unused = ("numpy/tests/include/a.h", "numpy/include/b.h", "airtcp-1.dist-info/direct_url.json")
+
+    def install(command: list[object], *_: object) -> None:
+        libraries = Path(str(command[command.index("--target") + 1]))
+        for name in (*kept, *unused):
+            (libraries / name).parent.mkdir(parents=True, exist_ok=True)
+            (libraries / name).touch()
+
+    monkeypatch.setattr(debs.programs, "run", install)
+    debs.environment(tmp_path / "airtcp.whl", tmp_path)
+    libraries = tmp_path / "lib" / "python3.11" / "site-packages"
+    installed = {str(path.relative_to(libraries)) for path in libraries.rglob("*") if path.is_file()}
+    assert installed == set(kept)
+
+
 @pytest.mark.parametrize("main", [debs.main, wheel.main])
 def test_a_full_disk_is_one_line(
     main: Callable[[], int],
