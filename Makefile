@@ -62,8 +62,9 @@ lint-python: ## only the checks of Python
 
 lint-shell: ## only the checks of shell scripts
 	python=$$(lab/python.sh test) && \
-		shellcheck -x airtcp dkms/ackhold/50-airtcp-ackhold lab/airtcp/hosts/agent.sh lab/lock.sh lab/python.sh \
-			lab/setup.sh lab/guest/modprobe packaging/airtcp packaging/debian/*.p*inst packaging/debian/*.p*rm .ci/run
+		shellcheck -x airtcp dkms/ackhold/50-airtcp-ackhold lab/airtcp/hosts/agent.sh lab/environment.sh \
+			lab/hostapd.sh lab/lock.sh lab/python.sh lab/setup.sh lab/guest/modprobe packaging/airtcp \
+			packaging/debian/*.p*inst packaging/debian/*.p*rm .ci/run
 
 # checkpatch does not understand the macros of tracepoints and tables of macros, and considers the
 # name Taht a misspelling of "that". Without the whole tree, it does not know struct Qdisc. BPF programs

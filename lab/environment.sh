@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # Where airtcp's Python environment is, for setup.sh and python.sh, which set $here.
 
 # It names the libraries of another Python.

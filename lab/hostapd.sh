@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # `setup be`: hostapd with 802.11be, and wpa_supplicant for WPA3 at 6 GHz, built in the cache. Debian's
 # package of hostapd 2.11 is built without CONFIG_IEEE80211BE, so this builds them from its source
 # package, which the first of these suites has, or from another source. For setup.sh.
@@ -94,6 +94,8 @@ build_hostapd() {
 install_hostapd() {
 	work=$(mktemp -d "${TMPDIR:-/tmp}/airtcp-setup-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 	hostapd_log=$hostapd_target.log
 	mkdir -p "$work/new" "${hostapd_target%/*}"
 	if [ -z "$hostapd_source" ]; then
@@ -107,12 +109,12 @@ install_hostapd() {
 		return 1
 	}
 	say "building hostapd and wpa_supplicant (log: $hostapd_log)"
-	build_hostapd hostapd "$hostapd_config
+	if ! { build_hostapd hostapd "$hostapd_config
 $hostapd_config_of_ap" && build_hostapd wpa_supplicant "$hostapd_config
-CONFIG_BACKEND=file" || {
+CONFIG_BACKEND=file"; }; then
 		say "cannot build hostapd: $(grep -m 1 -E 'error|\*\*\*' "$hostapd_log" || echo "see $hostapd_log")"
 		return 1
-	}
+	fi
 	grep -q "$hostapd_key" "$work/new/hostapd" || {
 		say "$hostapd_source: this version of hostapd does not know 802.11be: it needs 2.11 or newer"
 		return 1

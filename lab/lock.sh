@@ -6,6 +6,8 @@ set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 libraries() {
 	"$scratch/venv/bin/pip" install -q "$1"

@@ -19,7 +19,7 @@ Lists what is missing, asks, and installs it. SET:
   build   also what building the kernel and the guest's programs needs (default)
   test    also what make test and make lint need
   verify  also what make verify needs
-  bench   what build installs, and what make bench needs
+  bench   what test installs, and what make bench needs
   be      what build installs, and hostapd with 802.11be, built in the cache directory
 
   --yes       install without asking
