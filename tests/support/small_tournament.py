@@ -81,7 +81,7 @@ def contests() -> list[Contest]:
             runs=runs,
             summary=(),
         )
-        contest = judge.contest(condition, cases, document)
+        contest = judge.contest(condition, cases, document, 2)
         assert contest
         found.append(contest)
     return found

@@ -57,7 +57,7 @@ def test_delays_take_the_place_of_seeds_where_nothing_is_random(tmp_path: Path) 
         for case, value in zip(cases[entrant], values, strict=True)
     ]
     document = contests()[0].document.model_copy(update={"runs": tuple(reversed(runs))})
-    judged = judge.contest(condition, cases, document)
+    judged = judge.contest(condition, cases, document, 1)
     assert judged
     result = judged.results["aad"]
     assert result.ratio.mean == pytest.approx((0.5 + 1 + 2) / 3)
@@ -270,7 +270,7 @@ def judged_again(number: int, policy: str, seeds: Collection[int]) -> Contest | 
         else run
         for run in document.runs
     )
-    return judge.contest(condition, cases, document.model_copy(update={"runs": runs}))
+    return judge.contest(condition, cases, document.model_copy(update={"runs": runs}), 2)
 
 
 def test_a_condition_without_the_baseline_is_not_judged() -> None:
@@ -285,7 +285,7 @@ def test_a_condition_with_a_baseline_of_zero_is_not_judged() -> None:
     assert (zero.factors["ack_policy"], zero.seed) == ("default", 1)
     runs = [run for run in runs if (run.factors["ack_policy"], run.seed) != ("aad", 1)]
     runs.append(zero.model_copy(update={"metrics": {"goodput_mbps": 0.0}}))
-    assert judge.contest(condition, cases, document.model_copy(update={"runs": runs})) is None
+    assert judge.contest(condition, cases, document.model_copy(update={"runs": runs}), 2) is None
 
 
 def test_an_entrant_may_have_a_goodput_of_zero(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_an_entrant_may_have_a_goodput_of_zero(tmp_path: Path) -> None:
         else run
         for run in document.runs
     ]
-    lan = judge.contest(condition, cases, document.model_copy(update={"runs": tuple(runs)}))
+    lan = judge.contest(condition, cases, document.model_copy(update={"runs": tuple(runs)}), 2)
     assert lan
     judged = [lan, contests()[1]]
     best, last = judge.standings(judged, TITLES)
@@ -326,6 +326,16 @@ def test_failed_runs_are_reported(tmp_path: Path) -> None:
     assert "| Files | 1 MB | 15.00 ms | failed |" in (tmp_path / "tournament.md").read_text()
 
 
+def test_runs_without_a_record_have_failed() -> None:
+    condition, document = small().conditions[0], contests()[0].document
+    _, cases = field.contest(small(), condition, "5s")
+    runs = tuple(run for run in document.runs if run.factors["ack_policy"] != "aad")
+    lan = judge.contest(condition, cases, document.model_copy(update={"runs": runs}), 2)
+    assert lan and lan.failed == {"aad": 2}
+    failed = {each.entrant: each.failed for each in judge.standings([lan], TITLES)}
+    assert failed == {"default": 0, "aad": 1}
+
+
 def test_a_policy_whose_other_runs_have_no_partner_has_failed(tmp_path: Path) -> None:
     """Of aad the first seed fails, of default the second."""
     condition, document = small().conditions[0], contests()[0].document
@@ -336,7 +346,7 @@ def test_a_policy_whose_other_runs_have_no_partner_has_failed(tmp_path: Path) ->
         else run
         for run in document.runs
     )
-    lan = judge.contest(condition, cases, document.model_copy(update={"runs": runs}))
+    lan = judge.contest(condition, cases, document.model_copy(update={"runs": runs}), 2)
     assert lan
     standings = judge.standings([lan], TITLES)
     assert [(each.entrant, each.failed) for each in standings] == [("default", 0), ("aad", 1)]

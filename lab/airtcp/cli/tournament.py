@@ -126,15 +126,18 @@ def _run(options: argparse.Namespace) -> int:
         for number, (condition, experiment, cases) in enumerate(planned, start=1):
             say(f"{condition.full_title} ({number} of {len(conditions)})")
             directory = out_dir / condition.name
-            given = replace(sweep_options, seeds=1) if condition.delays else sweep_options
+            given = replace(sweep_options, seeds=_seeds(condition, options.seeds))
             yield Planned(given, experiment, list(chain.from_iterable(cases.values())), directory)
 
     measured = {each.out_dir.name: end for each, end in measure_all(sweep_options, sweeps())}
-    contests = list(_judged(planned, measured))
     code = max((end.exit_code for end in measured.values()), default=0)
+    done = sum(not end.interrupted for end in measured.values())
+    if done < len(planned):
+        say(f"interrupted after {done} of {len(planned)} conditions; the same command continues")
+        return code
+    contests = list(_judged(planned, measured, options.seeds))
     if not contests:
         return code
-    inputs.keep(out_dir, own_files)
     titles = {entrant.name: entrant.title for entrant in tournament.entrants}
     standings = judge.standings(contests, titles)
     written = page.write(out_dir, standings, contests, options.command)
@@ -142,19 +145,27 @@ def _run(options: argparse.Namespace) -> int:
         print(json.dumps(judge.document(standings, contests), indent=1))
     else:
         print(f"{judge.table(standings)}\n\n{written}")
+    inputs.keep(out_dir, own_files)
     return code
+
+
+def _seeds(condition: Condition, seeds: int) -> int:
+    """The runs of a case: on a cable, delays take the place of seeds."""
+    return 1 if condition.delays else seeds
 
 
 def _judged(
     planned: Sequence[tuple[Condition, Experiment, Mapping[str, Sequence[Case]]]],
     measured: Mapping[str, SweepResult],
+    seeds: int,
 ) -> Iterator[judge.Contest]:
     """The conditions with runs of the baseline. measured: by the condition's name."""
     for condition, _, cases in planned:
         end = measured.get(condition.name)
         if not end or not end.document:
             continue
-        if judged := judge.contest(condition, cases, end.document):
+        seeds_here = _seeds(condition, seeds)
+        if judged := judge.contest(condition, cases, end.document, seeds_here):
             yield judged
         else:
             say(

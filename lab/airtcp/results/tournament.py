@@ -67,7 +67,7 @@ class Result:
 class Contest:
     """All entrants under a condition; results are of those with a pair of successful runs.
 
-    failed: number of failed runs, of entrants that have any.
+    failed: number of runs that failed or left no record, of entrants that have any.
     """
 
     condition: Condition
@@ -78,23 +78,27 @@ class Contest:
 
 
 def contest(
-    condition: Condition, cases: Mapping[str, Sequence[Case]], document: SweepDocument
+    condition: Condition, cases: Mapping[str, Sequence[Case]], document: SweepDocument, seeds: int
 ) -> Contest | None:
-    """Judge the runs of a condition. cases: of each entrant.
+    """Judge the runs of a condition. cases: of each entrant, each run with `seeds` seeds.
 
     None if nothing can be compared with the baseline: it has no runs, or one with a value of 0.
     """
     workload = cases[BASELINE][0].parameters.workload
     metric = _DECISIVE[workload]
-    runs = {
+    successful = {
         entrant: [
-            run for case in of_entrant for run in document.runs if dict(run.factors) == case.factors
+            run
+            for case in of_entrant
+            for run in document.runs
+            if run.ok and dict(run.factors) == case.factors
         ]
         for entrant, of_entrant in cases.items()
     }
-    successful = {name: [run for run in each if run.ok] for name, each in runs.items()}
     failed = {
-        name: number for name, each in runs.items() if (number := len(each) - len(successful[name]))
+        name: number
+        for name, of_entrant in cases.items()
+        if (number := len(of_entrant) * seeds - len(successful[name]))
     }
     baseline = _by_pair(successful[BASELINE], metric)
     results = {}
