@@ -52,7 +52,7 @@ def _parse(text: str, units: Mapping[str, int], what: str, example: str) -> int:
 
 def is_fraction(value: float) -> bool:
     """Whether a value is not a whole number, apart from the error of a multiplication."""
-    return abs(value - round(value)) > 1e-3
+    return abs(value - round(value)) > 1e-3 or 0 < abs(value) < 0.5
 
 
 def _closest(unit: str, units: Mapping[str, int]) -> str | None:

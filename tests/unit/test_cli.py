@@ -208,7 +208,7 @@ def test_run_all_goes_on_after_an_experiment_that_cannot_be_measured(
 ) -> None:
     (tmp_path / "thesis-lan").mkdir()
     (tmp_path / "thesis-lan/.experiment").write_text("thesis-wan\n")
-    assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 1
+    assert cli.main(["run", "all", "--quick", "--out", str(tmp_path)]) == 2
     [line] = [line for line in capsys.readouterr().err.splitlines() if "has the runs of" in line]
     assert line.startswith(f"thesis-lan: {tmp_path / 'thesis-lan'} has the runs of the experiment ")
     assert "### `acklimit-vm`" in (tmp_path / "reproduction.md").read_text()
@@ -233,6 +233,53 @@ def test_ctrl_c_exits_with_130_and_says_what_is_kept(
     assert cli.main(["run", "thesis-lan", "--out", str(tmp_path)]) == 130
     assert "21 of 21 runs are kept" in capsys.readouterr().err
     assert (tmp_path / "results.json").is_file()
+
+
+def test_an_interrupted_tournament_leaves_the_page_of_an_earlier_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "index.html"
+    page.write_text("finished")
+    sweep_with(monkeypatch, interrupted=True)
+    options = ["--entrants", "aad", "--conditions", "lan,delay-5", "--out", str(tmp_path)]
+    assert cli.main(["tournament", *options]) == 130
+    captured = capsys.readouterr()
+    assert "interrupted after 0 of 2 conditions; the same command continues" in captured.err
+    assert (captured.out, page.read_text()) == ("", "finished")
+
+
+def test_copies_of_files_are_those_of_the_last_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sweep_with(monkeypatch)
+    samples = REPOSITORY / "samples"
+    run = ["run", str(samples / "fetch.yaml"), "--out", str(tmp_path)]
+    assert cli.main([*run, "--policy", str(samples / "ackpol")]) == 0
+    assert cli.main(run) == 0
+    assert [path.name for path in (tmp_path / "inputs").rglob("*")] == ["fetch.yaml"]
+
+
+def test_results_are_printed_if_files_cannot_be_copied(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    (tmp_path / "inputs").touch()
+    sample = REPOSITORY / "samples" / "fetch.yaml"
+    assert cli.main(["run", str(sample), "--out", str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert "results.json; next: " in captured.out
+    assert f"airtcp: {tmp_path / 'inputs'}" in captured.err
+
+
+def test_certificates_of_the_environment_are_only_for_clusters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep_with(monkeypatch)
+    monkeypatch.setenv("AIRTCP_CERTIFICATES", "/nonexistent")
+    run = ["run", "thesis-lan", "--set", "mcs=7", "--out", str(tmp_path)]
+    assert cli.main(run) == 0
+    assert cli.main([*run, "--cluster", "tls://here:1"]) == 2
+    assert "/nonexistent/ca.pem: No such file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,8 @@ NONE = certificates.Certificates(Path("none"))
         ("slurm: {cores: 1, memory: 1XB}", "slurm.memory: memory per batch job; allowed: a size"),
         ("slurm: {cores: 1, memory: 1e999GB}", "slurm.memory: memory per batch job; allowed: a"),
         ("slurm: {cores: 1, memory: -1GB}", "slurm.memory: memory per batch job; allowed: a size"),
+        ("slurm: {cores: true, memory: 1GB}", "slurm.cores: "),
+        ("slurm: {cores: 99999999999999999999, memory: 1GB}", "slurm.cores: "),
         ("slurm: {cores: 4, memory: 1GB, processes: 2}", "slurm.processes: allowed: 1, "),
         ("slurm: {cores: 4, memory: 1GB, processes: }", "slurm.processes: allowed: 1, "),
         *(

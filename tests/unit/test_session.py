@@ -160,6 +160,18 @@ def test_a_sweep_says_which_runs_it_leaves_out(
     ]
 
 
+def test_a_refused_sweep_of_several_has_the_exit_code_of_wrong_input(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    replace_runs(monkeypatch, finish_all)
+    (tmp_path / ".experiment").write_text("other\n")
+    lines: list[str] = []
+    given = options(lines.append)
+    planned = session.Planned(given, load("thesis-lan"), CASES, tmp_path)
+    [(_, ended)] = session.measure_all(given, [planned])
+    assert (ended.exit_code, len(lines)) == (2, 1)
+
+
 def test_a_sweep_says_which_runs_it_replaces(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -223,7 +235,7 @@ def test_after_an_interrupt_no_other_sweep_begins_on_a_cluster(
     planned = [session.Planned(on_cluster, experiment, CASES, tmp_path / name) for name in names]
     ended = session.measure_all(on_cluster, planned)
     codes = {each.out_dir.name: result.exit_code for each, result in ended}
-    assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 1, "damaged": 1, "b": 0})
+    assert codes == ({"a": 130} if interrupted else {"a": 0, "taken": 2, "damaged": 1, "b": 0})
     problem = f"thesis-lan: {tmp_path}/damaged/.lock: Is a directory"
     assert (problem in lines) is not interrupted
 

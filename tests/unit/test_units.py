@@ -75,7 +75,7 @@ def test_error_of_a_rate_names_the_unit_that_was_meant(text: str) -> None:
         units.parse_rate_bps(text)
 
 
-@pytest.mark.parametrize("text", ["0.4ns", "0.6ns", "1.0000006ms"])
+@pytest.mark.parametrize("text", ["0.4ns", "0.6ns", "1.0000006ms", "0.0000000000005s"])
 def test_fractions_of_the_smallest_unit_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="would be rounded; allowed: multiples of 1ns"):
         units.parse_duration_s(text)

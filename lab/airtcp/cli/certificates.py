@@ -3,6 +3,7 @@
 
 import argparse
 import os
+from pathlib import Path
 
 from airtcp.cli.options import path
 from airtcp.sweep import certificates
@@ -14,11 +15,11 @@ def add_certificates(parser: argparse.ArgumentParser) -> None:
         "--certificates",
         metavar="DIR",
         type=path,
-        default=os.environ.get(certificates.ENVIRONMENT) or None,
         help="certificates with which the machines of the cluster authenticate each other "
         f"(default: ${certificates.ENVIRONMENT})",
     )
 
 
 def certificates_of(options: argparse.Namespace) -> Certificates | None:
-    return certificates.read(options.certificates) if options.certificates else None
+    directory = options.certificates or os.environ.get(certificates.ENVIRONMENT)
+    return certificates.read(Path(directory)) if directory else None

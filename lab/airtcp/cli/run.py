@@ -97,7 +97,6 @@ def _run(options: argparse.Namespace) -> int:
     sweep_options = _options(options, out_dir, policy, kernels, cases)
     measured = measure(sweep_options, experiment, cases, out_dir)
     if measured.document:
-        inputs.keep(out_dir, own_files)
         if options.json:
             print(measured.document.text(), end="")
         else:
@@ -106,6 +105,7 @@ def _run(options: argparse.Namespace) -> int:
                 following = "no run has finished"
             text = table.table(measured.document, options.metric)
             print(f"{text}\n\n{out_dir / documents.FILE}; {following}")
+        inputs.keep(out_dir, own_files)
     return measured.exit_code
 
 
@@ -175,8 +175,8 @@ def _run_all(options: argparse.Namespace, policy: OwnPolicy | None) -> int:
     measured = measure_all(sweep_options, planned())
     documents = [(each.experiment, end.document) for each, end in measured if end.document]
     if documents:
-        inputs.keep(out_dir, own_files)
         print(reproduction.write(out_dir, documents))
+        inputs.keep(out_dir, own_files)
     return max([int(bool(not_built)), *(end.exit_code for _, end in measured)])
 
 

@@ -17,7 +17,7 @@ from airtcp.cli.options import add_jobs, add_verify, path, word
 from airtcp.errors import NO_SPACE, InputError
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
-from airtcp.sweep import certificates
+from airtcp.sweep import certificates, session
 from airtcp.sweep.certificates import Certificates
 from airtcp.sweep.session import SweepOptions
 from airtcp.testbed.build import testbed_of
@@ -54,6 +54,7 @@ def make_out_dir(out_dir: Path) -> None:
     Raises InputError if that is not possible.
     """
     try:
+        session.require_outside_runs(out_dir)
         out_dir.mkdir(parents=True, exist_ok=True)
         cache.check_writable(out_dir)
     except OSError as error:
@@ -86,10 +87,13 @@ def sweep_options_of(
     build: builds its kernels, after all else has been checked.
     cases: those that are known already, to check that their programs are there.
     """
-    cluster_certificates = certificates_of(options)
+    cluster_certificates = None
     if options.cluster:
+        cluster_certificates = certificates_of(options)
         require_cluster_libraries()
         _check_cluster(options.cluster, cluster_certificates)
+    elif options.certificates:
+        raise InputError("--certificates: allowed only with --cluster")
     doctor.require_programs()
     tools = build_tools(say)
     for case in cases:

@@ -237,8 +237,8 @@ def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
 
 
 def _one_line(message: str) -> str:
-    """DuckDB's message, without the query that it repeats."""
-    return " ".join(message.partition("\nLINE ")[0].split())
+    """DuckDB's message, without the query that it repeats, and the traceback of a missing module."""
+    return " ".join(re.split(r"\nLINE |\W*Traceback ", message)[0].split())
 
 
 def export(directory: Path, warn: Warn, *, verify: bool = False) -> Answer:

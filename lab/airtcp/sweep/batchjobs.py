@@ -32,6 +32,8 @@ _RENAMED = {
     "job-extra": "job-extra-directives",
 }
 
+_MOST_CORES = 1 << 16
+
 _ALLOWED: dict[type, str] = {list: "a list of text or numbers", dict: "`key: value` lines"}
 
 
@@ -185,8 +187,10 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
             raise InputError(f"{path}: {name}.{key}: allowed: {what}")
         if kind is list:
             section[key] = list(map(str, value))  # dask-jobqueue joins some of them as they are
-    if not isinstance(section.get("cores"), int) or section["cores"] < 1:
-        raise InputError(f"{path}: {name}.cores: number of cores per batch job; allowed: 1 or more")
+    if type(section.get("cores")) is not int or not 1 <= section["cores"] <= _MOST_CORES:
+        raise InputError(
+            f"{path}: {name}.cores: number of cores per batch job; allowed: 1 to {_MOST_CORES}"
+        )
     if section.get("processes", 1) != 1:
         raise InputError(
             f"{path}: {name}.processes: allowed: 1, which executes `cores` runs at once"

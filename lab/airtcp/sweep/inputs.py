@@ -31,11 +31,19 @@ def read(experiment: Path | None, policy: OwnPolicy | None) -> dict[str, bytes]:
 
 
 def keep(out_dir: Path, contents: Mapping[str, bytes]) -> None:
-    """Write copies. Replaces those of the same names. Raises AirtcpError or StopError."""
+    """Write copies, which replace those of an earlier command. Raises AirtcpError or StopError."""
+    directory = out_dir / INPUTS
     try:
         for name, content in contents.items():
-            target = out_dir / INPUTS / name
+            target = directory / name
             target.parent.mkdir(parents=True, exist_ok=True)
             atomicfile.write(target, content)
+        for path in sorted(directory.rglob("*"), reverse=True):  # files before their directory
+            if not path.is_dir() and str(path.relative_to(directory)) not in contents:
+                path.unlink()
+            elif path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+        if not contents and directory.is_dir():
+            directory.rmdir()
     except OSError as error:
-        raise of_file(error, out_dir / INPUTS) from None
+        raise of_file(error, directory) from None

@@ -133,10 +133,14 @@ class SweepResult:
     document: SweepDocument | None
     failed: bool
     interrupted: bool
+    refused: bool = False
+    """Not begun, because the input is wrong."""
 
     @property
     def exit_code(self) -> int:
         """The exit code of the command; after several sweeps, the greatest counts."""
+        if self.refused:
+            return InputError.exit_code
         return interrupts.CODE if self.interrupted else int(self.failed)
 
 
@@ -197,7 +201,8 @@ def measure_all(
             except (AirtcpError, OSError) as error:
                 problem = of_file(error, each.out_dir) if isinstance(error, OSError) else error
                 options.say(f"{each.experiment.name}: {problem}")
-                ended[number] = each, SweepResult(None, failed=True, interrupted=False)
+                refused = isinstance(error, InputError)
+                ended[number] = each, SweepResult(None, True, interrupted=False, refused=refused)
                 continue
             todo = [job for job in rest.todo if isinstance(job, RunRequest)]
             yield Batch(todo, each.out_dir, rest.watch, partial(end, number, each, measuring))
@@ -227,7 +232,7 @@ def _conclude(measuring: _Measuring, outcome: Outcome) -> SweepResult:
     raise AssertionError("a sweep has one outcome")
 
 
-def _require_outside_runs(out_dir: Path) -> None:
+def require_outside_runs(out_dir: Path) -> None:
     """Raise InputError if it is in the directory of a run: repeating the run would delete it."""
     for parent in out_dir.resolve().parents:
         if parent.name == RUNS and (parent.parent / _EXPERIMENT).exists():
@@ -269,7 +274,7 @@ def _measuring(
 
     name: for lines of progress, if several sweeps show theirs.
     """
-    _require_outside_runs(out_dir)
+    require_outside_runs(out_dir)
     # Guests of a killed sweep hold the lock until they end.
     with locked(out_dir / ".lock", options.say):
         _claim(out_dir, experiment.name)
