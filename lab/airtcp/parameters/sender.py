@@ -42,9 +42,9 @@ class SenderSysctls(Section):
     ] = parameter(
         "tsq_burst",
         None,
-        "largest burst, as a time at the pacing rate (net.ipv4.tcp_small_queue_burst_us); BBR "
-        "adds three such bursts to its data in flight; kernel: as long as tsq, if that is a time, "
-        "or what the driver requests",
+        "largest burst, as a time at the pacing rate (net.ipv4.tcp_small_queue_burst_us), to "
+        "which tso_rtt_log adds at short RTTs; BBR adds three such bursts to its data in flight; "
+        "kernel: as long as tsq, if that is a time, or what the driver requests",
     )
     pacing_factor: Annotated[float, fraction(0.1, 5)] = parameter(
         "pacing_factor",
