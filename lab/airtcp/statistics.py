@@ -43,12 +43,37 @@ def summarize(values: Sequence[float]) -> Summary:
     if n == 1:
         return Summary(mean, None, n)
     standard_error = float(numpy.std(values, ddof=1)) / math.sqrt(n)
-    # Student's t. Imported here because it takes longer than commands that do not need it;
-    # scipy.stats also has it and takes a second.
+    return Summary(mean, _quantile(n - 1) * standard_error, n)
+
+
+def _quantile(freedom: float) -> float:
+    """Student's t for a two-sided interval, by the degrees of freedom."""
+    # Imported here because it takes longer than commands that do not need it; scipy.stats also
+    # has it and takes a second.
     from scipy import special
 
-    quantile = float(special.stdtrit(n - 1, (1 + _CONFIDENCE) / 2))
-    return Summary(mean, quantile * standard_error, n)
+    return float(special.stdtrit(freedom, (1 + _CONFIDENCE) / 2))
+
+
+def geometric_ci95(ratios: Sequence[Summary]) -> float | None:
+    """The half width of the 95% interval of the geometric mean of independent positive means.
+
+    To first order, with the degrees of freedom of Welch and Satterthwaite. None if there are no
+    means, or one has no interval or is zero.
+    """
+    variances, freedoms = [], []
+    for ratio in ratios:
+        if ratio.ci95 is None or not ratio.mean:
+            return None
+        variances.append((ratio.ci95 / _quantile(ratio.n - 1) / ratio.mean) ** 2)
+        freedoms.append(ratio.n - 1)
+    total = sum(variances)
+    if not total:
+        return 0.0 if ratios else None
+    parts = zip(variances, freedoms, strict=True)
+    freedom = total**2 / sum(variance**2 / own for variance, own in parts)
+    mean = math.exp(float(numpy.mean([math.log(ratio.mean) for ratio in ratios])))
+    return mean * _quantile(freedom) * math.sqrt(total) / len(ratios)
 
 
 def paired_difference(baseline: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:

@@ -157,6 +157,7 @@ def test_filled_steps_are_bars_with_an_outline_without_tooltips() -> None:
 def test_a_short_logarithmic_axis_has_ticks_at_2_and_5(high: float, step: object) -> None:
     found = documented([line()], y=Axis("time", "ms", (1, high), scale="log"))
     assert found["layout"]["yaxis"]["dtick"] == step
+    assert found["layout"]["yaxis"]["tickformat"] == "~g"
 
 
 def test_strokes_on_a_logarithmic_axis_are_bars() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from airtcp.statistics import Summary, paired_difference, paired_ratio, summarize
+from airtcp.statistics import Summary, geometric_ci95, paired_difference, paired_ratio, summarize
 
 
 def test_mean_and_student_interval() -> None:
@@ -51,6 +51,20 @@ def test_pairs_without_a_common_seed_or_with_a_zero_baseline() -> None:
     # The only pair with a ratio is 0.5, although the sum is 4.5 times as large.
     assert paired_ratio({1: 0.0, 2: 0.0, 3: 40.0}, {1: 90.0, 2: 70.0, 3: 20.0}) is None
     assert paired_ratio({1: 0.0, 2: 40.0}, {2: 20.0}) == Summary(0.5, None, 1)
+
+
+def test_the_interval_of_a_geometric_mean() -> None:
+    """Of equal means and intervals it is that of one mean, with more degrees of freedom."""
+    one = Summary(2.0, 0.3, 3)
+    t_2, t_8 = 4.302653, 2.306004
+    half = geometric_ci95([one] * 4)
+    assert half == pytest.approx(0.3 / t_2 * t_8 / 2, rel=1e-5)
+    # Relative to their means, these are as wide.
+    wide = [Summary(0.5, 0.075, 3), Summary(8.0, 1.2, 3)]
+    assert geometric_ci95(wide) == pytest.approx(0.3 / t_2 * 2.776445 / 2**0.5, rel=1e-5)
+    assert geometric_ci95([Summary(1.0, 0.0, 3)]) == 0
+    for unknown in ([], [one, Summary(1.0, None, 1)], [one, Summary(0.0, 0.1, 3)]):
+        assert geometric_ci95(unknown) is None
 
 
 def test_the_documented_program_leaves_out_failed_runs(tmp_path: Path) -> None:

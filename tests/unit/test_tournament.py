@@ -67,6 +67,10 @@ def test_delays_take_the_place_of_seeds_where_nothing_is_random(tmp_path: Path) 
     page.write(tmp_path, judge.standings([judged], TITLES), [judged], "")
     text = (tmp_path / "index.html").read_text()
     assert 'href="cable/"' in text and "3 pairs of runs, tied" in text
+    half = f" ± {100 * (result.ratio.ci95 or 0):.1f}"
+    assert f"<small>{half}</small>" in text  # of the case
+    assert f"+16.7%{half}</td>" in text  # of the mean over cases
+    assert f"| +16.7%{half} | +16.7%{half} |" in (tmp_path / "tournament.md").read_text()
 
 
 def test_names_are_unique() -> None:
@@ -244,6 +248,7 @@ def test_document_and_table_have_the_standings() -> None:
         "n": 2,
         "verdict": "lost",
     }
+    assert best["goodput_ci95"] == pytest.approx(0)
     text = judge.table(standings)
     assert re.search(r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +0 +- +\+25\.0% ", text, re.M)
     assert re.search(r"^default +0\.0% +0\.0% +0 +3 +0 +0 +- +0\.0% ", text, re.M)
@@ -366,7 +371,7 @@ def test_markdown_has_standings_and_conditions(tmp_path: Path) -> None:
     lines = (tmp_path / "tournament.md").read_text().splitlines()
     tables = [line.count("|") for line in lines if line.startswith("|")]
     assert set(tables) == {13, 5}
-    row = "| `aad` | <AAD> | +10.0% | \N{MINUS SIGN}20.0% | 1 | 1 | 1 | 0 |"
+    row = "| `aad` | <AAD> | +10.0% ± 0.0 | \N{MINUS SIGN}20.0% ± 0.0 | 1 | 1 | 1 | 0 |"
     assert any(line.startswith(row) for line in lines)
     assert "| Delay | none | 150 Mbit/s | **+21.0%** |" in lines
 

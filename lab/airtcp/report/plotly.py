@@ -102,6 +102,7 @@ def _axis(axis: Axis, matches: str) -> dict[str, Any]:
     }
     if is_log:
         described["dtick"] = "D2" if limits[1] - limits[0] < LEAST_DECADES else 1
+        described["tickformat"] = "~g"  # by default D2 shows only the first digit
     if axis.ticks:
         described |= {
             "tickvals": [tick.at for tick in axis.ticks],

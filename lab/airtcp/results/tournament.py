@@ -18,7 +18,7 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.results.documents import SweepDocument
 from airtcp.results.record import RunRecord
 from airtcp.results.table import aligned, change
-from airtcp.statistics import Summary, paired_ratio, summarize
+from airtcp.statistics import Summary, geometric_ci95, paired_ratio, summarize
 from airtcp.units import parse_duration_s
 
 SCHEMA = 1
@@ -147,10 +147,28 @@ class Standing:
             return 0.0
         return geometric_mean(ratios) if ratios else None
 
+    @cached_property
+    def goodput_ci95(self) -> float | None:
+        """The half width of the 95% interval of goodput_geomean, if conditions are independent."""
+        return geometric_ci95([one.ratio for one in self.results if not one.less_is_better])
+
+    @cached_property
+    def worst_result(self) -> Result | None:
+        """That with the lowest performance."""
+        return min(self.results, key=lambda one: one.performance, default=None)
+
     @property
     def worst(self) -> float | None:
         """The performance in the worst case of those with results."""
-        return min((one.performance for one in self.results), default=None)
+        return self.worst_result.performance if self.worst_result else None
+
+    @property
+    def worst_ci95(self) -> float | None:
+        """The half width of the 95% interval of `worst`, to first order for times."""
+        worst = self.worst_result
+        if not worst or worst.ratio.ci95 is None:
+            return None
+        return worst.ratio.ci95 * (worst.performance**2 if worst.less_is_better else 1)
 
     @property
     def latency_p50_ratio(self) -> float | None:
@@ -247,6 +265,7 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
             {
                 "name": standing.entrant,
                 "goodput_geomean": standing.goodput_geomean,
+                "goodput_ci95": standing.goodput_ci95,
                 "worst": standing.worst,
                 "won": standing.count("won"),
                 "tied": standing.count("tied"),
