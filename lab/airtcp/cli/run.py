@@ -118,7 +118,7 @@ def _options(
 ) -> Options:
     if not options.hosts:
         return sweep_options_of(options, out_dir, lambda: build_all(kernels, policy, cases), cases)
-    for name in ("jobs", "cluster", "policy", "kernel_source", "plain"):
+    for name in ("jobs", "cluster", "certificates", "policy", "kernel_source", "plain"):
         if getattr(options, name):
             raise InputError(f"--hosts: not allowed with --{name.replace('_', '-')}")
     from airtcp.hosts import inventory

@@ -237,7 +237,7 @@ def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> Answer:
 
 
 def _one_line(message: str) -> str:
-    """DuckDB's message, without the query that it repeats, and the traceback of a missing module."""
+    """DuckDB's message, without the query that it repeats, or a traceback of Python."""
     return " ".join(re.split(r"\nLINE |\W*Traceback ", message)[0].split())
 
 
