@@ -119,6 +119,13 @@ def test_columns_of_a_query_have_different_names(tmp_path: Path) -> None:
         analysis.query("SELECT seed, seed + 1 AS seed FROM runs", [sweep], no_warning)
 
 
+def test_an_error_of_a_query_has_no_traceback(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
+    with pytest.raises(InputError, match="^SQL: .*Required module 'pytz' failed") as error:
+        analysis.query("SELECT now()", [sweep], no_warning)
+    assert "Traceback" not in str(error.value)
+
+
 def test_sweeps_are_the_first_column_and_dates_are_text_in_json(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
     assert analysis.query("FROM runs", [sweep], no_warning).names[0] == "sweep"

@@ -280,6 +280,8 @@ def test_certificates_of_the_environment_are_only_for_clusters(
     assert cli.main(run) == 0
     assert cli.main([*run, "--cluster", "tls://here:1"]) == 2
     assert "/nonexistent/ca.pem: No such file" in capsys.readouterr().err
+    assert cli.main([*run, "--certificates", str(tmp_path)]) == 2
+    assert "--certificates: allowed only with --cluster" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
