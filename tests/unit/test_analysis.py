@@ -121,7 +121,7 @@ def test_columns_of_a_query_have_different_names(tmp_path: Path) -> None:
 
 def test_an_error_of_a_query_has_no_traceback(tmp_path: Path) -> None:
     sweep = write_sweep(tmp_path / "one", {(7, 1): 10.0})
-    with pytest.raises(InputError, match="^SQL: .*Required module 'pytz' failed") as error:
+    with pytest.raises(InputError, match=r"^SQL: .*Required module 'pytz' failed") as error:
         analysis.query("SELECT now()", [sweep], no_warning)
     assert "Traceback" not in str(error.value)
 

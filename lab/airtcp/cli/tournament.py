@@ -22,7 +22,7 @@ from airtcp.cli.sweeping import add_where, out_dir_of, sweep_options_of
 from airtcp.errors import InputError
 from airtcp.experiment import tournament as field
 from airtcp.experiment.experiment import Case, Experiment
-from airtcp.experiment.tournament import Condition
+from airtcp.experiment.tournament import Condition, Tournament
 from airtcp.kernel import own_policy
 from airtcp.kernel.policies import BASELINE
 from airtcp.kernel.source import find_series_source
@@ -96,10 +96,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.entrants:
         _check("--entrants", options.entrants, [each.name for each in tournament.entrants])
     tournament = tournament.only(options.entrants)
-    conditions = tournament.conditions_of(not options.full)
-    if options.conditions:
-        _check("--conditions", options.conditions, [each.name for each in tournament.conditions])
-        conditions = [each for each in tournament.conditions if each.name in options.conditions]
+    conditions = _conditions(options, tournament)
     extent = tournament.full if options.full else tournament.quick
     options.seeds = options.seeds or extent.seeds
     if options.seeds < 2:
@@ -147,6 +144,14 @@ def _run(options: argparse.Namespace) -> int:
         print(f"{judge.table(standings)}\n\n{written}")
     inputs.keep(out_dir, own_files)
     return code
+
+
+def _conditions(options: argparse.Namespace, tournament: Tournament) -> Sequence[Condition]:
+    """Those of the options."""
+    if not options.conditions:
+        return tournament.conditions_of(not options.full)
+    _check("--conditions", options.conditions, [each.name for each in tournament.conditions])
+    return [each for each in tournament.conditions if each.name in options.conditions]
 
 
 def _seeds(condition: Condition, seeds: int) -> int:
