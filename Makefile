@@ -17,7 +17,7 @@ CHECKPATCH := $(CACHE)/checkpatch
 	interrupts selftests bench bench-peer \
 	bench-reports bench-sweeps \
 	instructions delivery bianchi growth hardware thesis tsq-paper tsq-fit tables man findings plan-hashes \
-	tournament tournament-auto tournament-full wheel packages lock clean distclean
+	tournament tournament-full wheel packages lock clean distclean
 
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -200,10 +200,6 @@ tournament: ## compare all ACK policies, and write docs/reference/tournament.md
 tournament-full: ## the same under all conditions, 2 hours: docs/reference/tournament-full.md
 	./airtcp tournament --full --out results/tournament-full
 	cp results/tournament-full/tournament.md docs/reference/tournament-full.md
-
-tournament-auto: ## auto under all conditions, 20 minutes: docs/reference/tournament-auto.md
-	./airtcp tournament --full --entrants auto --out results/tournament-auto
-	cp results/tournament-auto/tournament.md docs/reference/tournament-auto.md
 
 tables: ## write the tables of docs/reference/experiments.md from the schema
 	$(BENCH) -P tests/support/doctables.py docs/reference/experiments.md
