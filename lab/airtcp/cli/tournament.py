@@ -169,8 +169,8 @@ def _judged(
         end = measured.get(condition.name)
         if not end or not end.document:
             continue
-        seeds_here = _seeds(condition, seeds)
-        if judged := judge.contest(condition, cases, end.document, seeds_here):
+        expected = _seeds(condition, seeds)
+        if judged := judge.contest(condition, cases, end.document, expected):
             yield judged
         else:
             say(
