@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from airtcp.cli import doctor
+from airtcp.backends.guesttools import GuestTools
+from airtcp.cli import doctor, sweeping
 from airtcp.kernel import image
 from airtcp.kernel.image import Kernel
 from airtcp.kernel.source import find_source
@@ -18,8 +19,12 @@ def refuse_builds(monkeypatch: pytest.MonkeyPatch) -> None:
         find_source(source)
         raise AssertionError("the input was accepted: a kernel would be built")
 
+    def build_tools(*_: object) -> GuestTools:
+        raise AssertionError("the guest programs would be compiled before the error is reported")
+
     monkeypatch.setattr(doctor, "require_programs", lambda **_options: None)
     monkeypatch.setattr(image, "build", build)
+    monkeypatch.setattr(sweeping, "build_tools", build_tools)
 
 
 def table(text: str) -> list[tuple[str, str]]:

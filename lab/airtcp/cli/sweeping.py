@@ -49,7 +49,7 @@ def out_dir_of(options: argparse.Namespace, name: str) -> Path:
 
 
 def make_out_dir(out_dir: Path) -> None:
-    """Create the directory of --out once all else has been checked, but before a kernel is built.
+    """Create the directory of --out after what is quick to check, but before anything is built.
 
     Raises InputError if that is not possible.
     """
@@ -95,10 +95,10 @@ def sweep_options_of(
     elif options.certificates:
         raise InputError("--certificates: allowed only with --cluster")
     doctor.require_programs()
+    make_out_dir(out_dir)
     tools = build_tools(say)
     for case in cases:
         hostapd.tools_for(tools, testbed_of(case))
-    make_out_dir(out_dir)
     kernels = build()
     return SweepOptions(
         kernel=next(iter(kernels.values())),
