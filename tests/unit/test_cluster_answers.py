@@ -16,7 +16,7 @@ from pathlib import Path
 
 import fake_run
 import pytest
-from distributed import Scheduler, SpecCluster, Worker
+from distributed import Scheduler, SpecCluster, Worker, get_worker
 
 from airtcp import atomicfile
 from airtcp.backends.guesttools import GuestTools
@@ -205,6 +205,30 @@ def test_a_failure_that_affects_all_runs_ends_the_sweep(
     assert outcome.stopped == "on machine: no space left"
 
 
+@pytest.mark.parametrize("raised", [False, True])
+def test_runs_of_an_unusable_worker_are_repeated_elsewhere(
+    machine: tuple[Kernel, GuestTools],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    raised: bool,
+) -> None:
+    def work(task: clusterworker.Task) -> bytes:
+        if get_worker().name != 0:
+            return succeed(task)
+        if raised:  # by a worker that could not install the kernel
+            raise clusterworker.WorkerError("no space left")
+        return pickle.dumps(Failure("no space left", "all"))
+
+    monkeypatch.setattr(cluster, "work", work)
+    lines: list[str] = []
+    usable = clusterworker.resources()
+    with cluster_of(usable, usable) as address:
+        todo, outcome = run_sweep(address, machine, tmp_path / "out", 12, lines)
+    assert sorted(job.seed for job in outcome.recorded) == [job.seed for job in todo]
+    assert not outcome.failures and not outcome.stopped
+    assert lines == ["airtcp: no space left; this worker gets no runs"]
+
+
 def other_resources() -> dict[str, float]:
     """The resources of a worker of another version."""
     resources = clusterworker.resources()
@@ -220,7 +244,8 @@ def test_a_worker_with_other_programs_gets_no_runs(
         todo, outcome = run_sweep(address, machine, tmp_path / "out", 1, lines)
     assert outcome.recorded == todo
     [line] = lines
-    assert "differs from this machine in airtcp and gets no runs" in line
+    assert "differs from this machine in airtcp: install the same versions" in line
+    assert line.endswith("; this worker gets no runs")
 
 
 def test_a_cluster_with_only_other_programs_ends_the_sweep(

@@ -9,7 +9,8 @@ to another worker: with a thousand workers, its scheduler does nothing else.
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from distributed import Client
 
@@ -27,6 +28,7 @@ class Workers:
         self._client = client
         self._say = say
         self._reported: set[str] = set()
+        self._excluded: dict[str, str] = {}
         self._places: dict[str, int] = {}
         self._used: Counter[str] = Counter()
         self._free: dict[str, None] = {}  # in the order in which they became free
@@ -35,7 +37,7 @@ class Workers:
     def update(self) -> None:
         """Ask the scheduler for its workers, unless it has been asked recently.
 
-        Raises StopError if all workers have other versions.
+        Raises StopError if none of them can execute runs.
         """
         now = time.monotonic()
         if now < self._asked + POLL_S:
@@ -51,7 +53,7 @@ class Workers:
         self._asked = time.monotonic() + 10 * (time.monotonic() - now)
 
     def __contains__(self, address: str) -> bool:
-        """Whether a worker was connected when the scheduler was asked last."""
+        """Whether a worker was connected when the scheduler was asked last, and is not excluded."""
         return address in self._places
 
     @property
@@ -73,6 +75,14 @@ class Workers:
         self._used[address] -= 1
         self._offer(address)
 
+    def exclude(self, address: str, message: str) -> None:
+        """Give no more runs to a worker that cannot execute any, for the reason in the message."""
+        self._excluded[address] = message
+        self._places.pop(address, None)
+        self._free.pop(address, None)
+        if self._places:  # or else update() raises StopError with the message
+            self._report({address: message})
+
     def _offer(self, address: str) -> None:
         if self._used[address] < self._places.get(address, 0):
             self._free[address] = None
@@ -81,21 +91,27 @@ class Workers:
         """The number of places of each worker."""
         workers = self._client.scheduler_info()["workers"]
         wrong = {
-            address: f"the worker on {worker['host']} differs from this machine in "
-            f"{' and '.join(parts)} and gets no runs: install the same versions on both"
+            address: message
             for address, worker in workers.items()
-            if (parts := mismatches(worker["resources"]))
+            if (message := self._excluded.get(address) or _difference(worker))
         }
         if wrong and len(wrong) == len(workers):
             raise StopError(next(iter(wrong.values())))
-        self._report({address: wrong[address] for address in wrong.keys() - self._reported})
+        self._report(wrong)
         return {
             address: worker["nthreads"]
             for address, worker in workers.items()
             if address not in wrong
         }
 
-    def _report(self, wrong: dict[str, str]) -> None:
-        for address, message in wrong.items():
-            self._say(f"airtcp: {message}")
+    def _report(self, wrong: Mapping[str, str]) -> None:
+        for address in wrong.keys() - self._reported:
+            self._say(f"airtcp: {wrong[address]}; this worker gets no runs")
             self._reported.add(address)
+
+
+def _difference(worker: Mapping[str, Any]) -> str:
+    """In which versions a worker differs from this machine; empty if in none."""
+    parts = " and ".join(mismatches(worker["resources"]))
+    where = f"the worker on {worker['host']}"
+    return parts and f"{where} differs from this machine in {parts}: install the same versions"

@@ -61,7 +61,7 @@ def events(
     """Execute runs on the workers of a cluster and yield events for collect().
 
     Raises InputError for an invalid file or address, AirtcpError if the scheduler cannot be
-    reached, no worker has the versions of this machine, or a worker cannot execute runs.
+    reached, or no worker can execute runs: all have other versions than this machine, for example.
     """
     if not todo:
         return
@@ -88,6 +88,8 @@ def events(
                         run, end = news
                         if end is None:
                             runs.done(run)
+                        elif isinstance(end, WorkerError):
+                            runs.exclude_worker_of(run, str(end))
                         elif runs.stored(run):
                             if isinstance(end, Exception):
                                 raise end
@@ -97,7 +99,7 @@ def events(
 
 
 _ATTEMPTS = 4
-_LOST = Failure(f"{_ATTEMPTS} workers ended while they executed it")
+_LOST = Failure(f"{_ATTEMPTS} workers ended or became unusable while they executed it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,9 @@ class _Runs:
         return [run.future for run in (*self._executed, *self._being_stored)]
 
     def update(self) -> list[RunRequest]:
-        """Repeat the runs of workers that have left; returns those that have lost too many."""
+        """Repeat the runs of workers that have left or are excluded; returns those that have lost
+        too many.
+        """
         self._workers.update()
         failed = []
         runs = (*self._executed, *self._being_stored)
@@ -169,6 +173,10 @@ class _Runs:
             self._executed.remove(run)
             self._being_stored.add(run)
             self._workers.give_back(run.address)
+
+    def exclude_worker_of(self, run: _Run, message: str) -> None:
+        """Give no more runs to its worker. update() repeats this run, as if the worker had left."""
+        self._workers.exclude(run.address, message)
 
     def stored(self, run: _Run) -> bool:
         """Forget a run; False if it is being repeated, because its worker has left."""
@@ -292,14 +300,16 @@ def _end(
     if error is not None:
         return Failure(f"{type(error).__name__}: {' '.join(str(error).split())}")
     answer: RunOutput | Failure = pickle.loads(future.result())
-    if isinstance(answer, RunOutput):
-        try:
-            return _place(answer, job, out_dir)
-        except AirtcpError as failure:
-            answer = Failure.by(failure)
-    if answer.affects == "all":  # all other runs would fail on that worker, too
-        raise StopError(answer.message)
-    return answer
+    if isinstance(answer, Failure):
+        if answer.affects == "all":  # on that worker
+            raise WorkerError(answer.message)
+        return answer
+    try:
+        return _place(answer, job, out_dir)
+    except StopError:
+        raise
+    except AirtcpError as failure:
+        return Failure(str(failure))
 
 
 def _gone(where: str) -> StopError:

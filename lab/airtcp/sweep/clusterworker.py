@@ -24,7 +24,7 @@ from airtcp import atomicfile
 from airtcp.backends import hostlimits
 from airtcp.backends.guesttools import GuestTools
 from airtcp.cache import cache_dir, locked
-from airtcp.errors import AirtcpError, StopError, reason
+from airtcp.errors import AirtcpError, reason
 from airtcp.experiment.experiment import Case
 from airtcp.kernel.image import Kernel
 from airtcp.paths import REPOSITORY
@@ -37,7 +37,7 @@ SERVER = (sys.executable, "-P", "-c", "from airtcp.sweep.jobprocess import main;
 _LIBRARIES = REPOSITORY / "lab" / "requirements.txt"
 
 
-class WorkerError(StopError):
+class WorkerError(AirtcpError):
     """A worker cannot execute any runs."""
 
 
