@@ -403,7 +403,11 @@ def test_waiting_for_another_airtcp_ends_ten_seconds_after_its_dead_man_timer(
 ) -> None:
     remote.install(pytest.fail)
     second, waited = remote_of(tmp_path), list[float]()
-    clock = SimpleNamespace(monotonic=lambda: sum(waited), sleep=waited.append)
+    clock = SimpleNamespace(
+        monotonic=lambda: sum(waited),
+        sleep=waited.append,
+        time=time.time,  # for the connection that holds the host
+    )
     message = r"^ap \(host\): another airtcp is using this host; wait until it ends$"
     with monkeypatch.context() as patched, pytest.raises(StopError, match=message):
         patched.setattr(ssh, "time", clock)
