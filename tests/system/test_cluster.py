@@ -124,8 +124,8 @@ def test_ctrl_c_ends_guests_and_keeps_finished_runs(
     machine.work(port, certificates)
     runs = ("--seeds", "2", "--set", "mcs=7", *cluster(port, certificates))
     sweep = start(*sweeps.command(tmp_path, *runs))
-    wait_until(lambda: sweeps.results(tmp_path), "no run ends")
-    wait_until(machine.has_guest, "no second run")
+    wait_until(lambda: sweeps.results(tmp_path) or sweep.poll() is not None, "no run ends")
+    wait_until(lambda: machine.has_guest() or sweep.poll() is not None, "no second run")
     sweep.send_signal(signal.SIGINT)
     _, stderr = sweep.communicate(timeout=30)
     assert sweep.returncode == 130, stderr
