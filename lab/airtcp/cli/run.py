@@ -125,8 +125,10 @@ def _options(
     from airtcp.sweep.hostsweep import HostOptions
 
     hosts = inventory.read(options.hosts)
+    host_options = HostOptions(hosts, options.seeds, options.command, say, options.verify)
+    host_options.not_applied(cases)  # before a directory is created
     make_out_dir(out_dir)
-    return HostOptions(hosts, options.seeds, options.command, say, options.verify)
+    return host_options
 
 
 def _kernels(options: argparse.Namespace) -> list[Choice]:

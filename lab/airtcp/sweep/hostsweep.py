@@ -48,13 +48,20 @@ class HostOptions:
     say: Callable[[str], None]
     verify: bool = False
 
+    def not_applied(self, cases: Sequence[Case]) -> dict[str, dict[str, str]]:
+        """The parameters that the hosts ignore, with the reason, by the slug of the case.
+
+        Raises InputError if they cannot do a case.
+        """
+        return {case.slug: _named(case, self.inventory) for case in cases}
+
     @contextmanager
     def machines(self, cases: Sequence[Case]) -> Iterator["HostMachines"]:
         """The hosts, whose settings are restored at the end.
 
         Raises InputError if they cannot do a case, AirtcpError if a host is not ready.
         """
-        ignored = {case.slug: _named(case, self.inventory) for case in cases}
+        ignored = self.not_applied(cases)
         captures = any(set(case.parameters.capture) - {AIR} for case in cases)
         needs = settings.needs([case.parameters for case in cases])
         with HostsLab(self.inventory, captures, needs, self.say) as lab:
