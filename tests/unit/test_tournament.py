@@ -179,6 +179,43 @@ def test_latency_and_rtt_are_geometric_means_over_conditions() -> None:
     assert standing.completion_ratio is None
 
 
+def with_rtts(contest: Contest, rtt_ms: Mapping[str, float]) -> Contest:
+    """Judge a bulk transfer again, after its runs have got these RTTs."""
+    runs = tuple(
+        run.model_copy(
+            update={
+                "metrics": {
+                    **run.metrics,
+                    "tcp_rtt_ms_p50": rtt_ms[str(run.factors["ack_policy"])] * run.seed,
+                }
+            }
+        )
+        for run in contest.document.runs
+    )
+    _, cases = field.contest(small(), contest.condition, "5s")
+    document = contest.document.model_copy(update={"runs": runs})
+    judged = judge.contest(contest.condition, cases, document, 2)
+    assert judged
+    return judged
+
+
+def test_goodput_is_compared_with_the_best_whose_rtt_is_no_longer() -> None:
+    lan, far, files, side = contests()  # aad has 1.21 times the goodput, the same, and half
+    longer = with_rtts(lan, {"default": 20, "aad": 30})
+    assert longer.results["aad"].rtt_ratio == pytest.approx(1.5)
+    assert [longer.share_of_best(name) for name in ("default", "aad")] == [1, 1]
+    same = with_rtts(lan, {"default": 20, "aad": 20})
+    assert [same.share_of_best(name) for name in ("default", "aad")] == [pytest.approx(1 / 1.21), 1]
+    assert with_rtts(side, {"default": 20, "aad": 30}).share_of_best("aad") == pytest.approx(0.5)
+    assert with_rtts(side, {"default": 20, "aad": 10}).share_of_best("aad") == 1
+    assert far.share_of_best("aad") is None  # without RTTs
+    assert with_rtts(files, {"default": 20, "aad": 20}).share_of_best("aad") is None
+    first, second = judge.standings([same, longer, far, files], TITLES)
+    assert (first.entrant, first.share_of_best) == ("aad", 1)
+    assert second.share_of_best == pytest.approx(1 / 1.21)
+    assert re.search(r"^default +0\.0% +0\.0% +82\.6% ", judge.table([second]), re.M)
+
+
 def test_conditions_have_the_same_weight_in_the_rate_of_acks() -> None:
     """However many runs they have."""
     few = result_of("aad", {"acks_sent": (500, 500)})
@@ -247,11 +284,13 @@ def test_document_and_table_have_the_standings() -> None:
         "ci95": 0,
         "n": 2,
         "verdict": "lost",
+        "tcp_rtt_ratio": None,
+        "share_of_best": None,
     }
     assert best["goodput_ci95"] == pytest.approx(0)
     text = judge.table(standings)
-    assert re.search(r"^aad +\+10\.0% +-20\.0% +1 +1 +1 +0 +- +\+25\.0% ", text, re.M)
-    assert re.search(r"^default +0\.0% +0\.0% +0 +3 +0 +0 +- +0\.0% ", text, re.M)
+    assert re.search(r"^aad +\+10\.0% +-20\.0% +- +1 +1 +1 +0 +- +\+25\.0% ", text, re.M)
+    assert re.search(r"^default +0\.0% +0\.0% +- +0 +3 +0 +0 +- +0\.0% ", text, re.M)
 
 
 def test_the_documentation_has_all_keys_of_the_document() -> None:
@@ -363,15 +402,17 @@ def test_an_entrant_of_which_all_runs_failed_is_last() -> None:
     judged = [each for number in range(3) if (each := judged_again(number, "aad", (1, 2)))]
     best, last = judge.standings(judged, TITLES)
     assert (best.entrant, last.entrant, last.failed, last.worst) == ("default", "aad", 3, None)
-    assert re.search(r"^aad +- +- +0 +0 +0 +3 +-", judge.table([best, last]), re.M)
+    assert re.search(r"^aad +- +- +- +0 +0 +0 +3 +-", judge.table([best, last]), re.M)
 
 
 def test_markdown_has_standings_and_conditions(tmp_path: Path) -> None:
     write_page(tmp_path)
     lines = (tmp_path / "tournament.md").read_text().splitlines()
     tables = [line.count("|") for line in lines if line.startswith("|")]
-    assert set(tables) == {13, 5}
-    row = "| `aad` | <AAD> | +10.0% ± 0.0 | \N{MINUS SIGN}20.0% ± 0.0 | 1 | 1 | 1 | 0 |"
+    assert set(tables) == {14, 5}
+    row = (
+        "| `aad` | <AAD> | +10.0% ± 0.0 | \N{MINUS SIGN}20.0% ± 0.0 | \N{EN DASH} | 1 | 1 | 1 | 0 |"
+    )
     assert any(line.startswith(row) for line in lines)
     assert "| Delay | none | 150 Mbit/s | **+21.0%** |" in lines
 

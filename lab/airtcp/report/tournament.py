@@ -12,7 +12,7 @@ from airtcp.experiment.metrics import METRICS
 from airtcp.kernel.policies import BASELINE
 from airtcp.report.formats import number, percent
 from airtcp.report.page import fill
-from airtcp.results.tournament import Contest, Result, Standing, Verdict
+from airtcp.results.tournament import Contest, Result, Standing, Verdict, share
 from airtcp.units import counted
 
 _SIGNS: Mapping[Verdict, str] = {
@@ -78,6 +78,7 @@ def write(
         out_dir=out_dir,
         signs=_SIGNS,
         change=_change,
+        share=_share,
         half=_half,
     )
     text = markdown(standings, contests, command)
@@ -99,23 +100,26 @@ def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command
         "The first table has the standings; values are changes relative to `default`, ± half of",
         "the 95% interval. Goodput: geometric mean over bulk transfers; the order of policies",
         "whose intervals overlap may be due to chance. Worst: performance under the worst",
-        "condition, significant or not. Won, tied, lost: numbers of conditions. Failed: number",
-        "of those without a pair of successful runs. p99: 99th percentile of request times.",
-        "Completion: mean time of files and objects of web pages. TCP RTT: median of the",
-        "sender's smoothed RTT. ACKs/s: rate of ACKs that filters let through, over the bulk",
-        "transfers in which all policies take part. The second table has all conditions; there,",
-        "**bold** values are won or lost: they differ by more than the 95% interval and by more",
-        "than 1%. Of cells without a difference, up to 5% may be bold by chance.",
+        "condition, significant or not. Share of best: goodput relative to the best policy whose",
+        "TCP RTT is no longer, under the condition where that is lowest. Won, tied, lost: numbers",
+        "of conditions. Failed: number of those without a pair of successful runs. p99: 99th",
+        "percentile of request times. Completion: mean time of files and objects of web pages.",
+        "TCP RTT: median of the sender's smoothed RTT. ACKs/s: rate of ACKs that filters let",
+        "through, over the bulk transfers in which all policies take part. The second table has",
+        "all conditions; there, **bold** values are won or lost: they differ by more than the 95%",
+        "interval and by more than 1%. Of cells without a difference, up to 5% may be bold by",
+        "chance.",
         "",
-        "| Policy | | Goodput | Worst | Won | Tied | Lost | Failed | p99 | Completion | TCP RTT "
-        "| ACKs/s |",
-        "|---" * 12 + "|",
+        "| Policy | | Goodput | Worst | Share of best | Won | Tied | Lost | Failed | p99 "
+        "| Completion | TCP RTT | ACKs/s |",
+        "|---" * 13 + "|",
     ]
     for standing in standings:
         acks = "" if standing.acks_per_s is None else f"{standing.acks_per_s:.0f}"
         values = [
             _change(standing.goodput_geomean) + _half(standing.goodput_ci95),
             _change(standing.worst) + _half(standing.worst_ci95),
+            _share(standing.share_of_best),
             *(str(standing.count(verdict)) for verdict in _SIGNS),
             str(standing.failed),
             _change(standing.latency_p99_ratio),
@@ -139,6 +143,10 @@ def markdown(standings: Sequence[Standing], contests: Sequence[Contest], command
 
 def _change(ratio: float | None) -> str:
     return "\N{EN DASH}" if ratio is None else percent(ratio)
+
+
+def _share(value: float | None) -> str:
+    return "\N{EN DASH}" if value is None else share(value)
 
 
 def _half(ci95: float | None) -> str:

@@ -37,18 +37,24 @@ _DECISIVE = {
     "web": "page_time_ms_mean",
 }
 
+_RTT = "tcp_rtt_ms_p50"
+
 Verdict = Literal["won", "tied", "lost"]
 
 
 @dataclass(frozen=True)
 class Result:
-    """An entrant under a condition. ratio: of the decisive metric, paired by seed."""
+    """An entrant under a condition. ratio: of the decisive metric, paired by seed.
+
+    rtt_ratio: of TCP's RTT; None if it was not measured.
+    """
 
     entrant: str
     mean: Summary
     ratio: Summary
     less_is_better: bool
     runs: Sequence[RunRecord]
+    rtt_ratio: float | None = None
 
     @property
     def performance(self) -> float:
@@ -76,6 +82,21 @@ class Contest:
     failed: Mapping[str, int]
     document: SweepDocument
 
+    def share_of_best(self, entrant: str) -> float | None:
+        """Its goodput relative to the best of the entrants whose TCP RTT is no longer.
+
+        At most 1, because it is one of them. None for times, and without RTT or goodput.
+        """
+        own = self.results[entrant]
+        if own.less_is_better or own.rtt_ratio is None:
+            return None
+        best = max(
+            each.ratio.mean
+            for each in self.results.values()
+            if each.rtt_ratio is not None and each.rtt_ratio <= own.rtt_ratio
+        )
+        return own.ratio.mean / best if best else None
+
 
 def contest(
     condition: Condition, cases: Mapping[str, Sequence[Case]], document: SweepDocument, seeds: int
@@ -86,7 +107,7 @@ def contest(
     """
     workload = cases[BASELINE][0].parameters.workload
     metric = _DECISIVE[workload]
-    successful = {
+    successful: dict[str, list[RunRecord]] = {
         entrant: [
             run
             for case in of_entrant
@@ -105,6 +126,7 @@ def contest(
     for entrant, of_entrant in successful.items():
         values = _by_pair(of_entrant, metric)
         ratio = paired_ratio(baseline, values)
+        rtt = paired_ratio(_by_pair(successful[BASELINE], _RTT), _by_pair(of_entrant, _RTT))
         if ratio:
             results[entrant] = Result(
                 entrant,
@@ -112,6 +134,7 @@ def contest(
                 ratio,
                 METRICS[metric].unit == "ms",
                 of_entrant,
+                rtt.mean if rtt else None,
             )
     return Contest(condition, metric, results, failed, document) if BASELINE in results else None
 
@@ -130,7 +153,8 @@ class Standing:
     """An entrant over all conditions that count. Ratios are to the baseline.
 
     shared: those of its results under conditions in which every entrant has one. failed: number of
-    conditions in which its runs failed and no pair of runs is left.
+    conditions in which its runs failed and no pair of runs is left. shares: share_of_best() of
+    those that have it.
     """
 
     entrant: str
@@ -139,6 +163,7 @@ class Standing:
     baselines: Sequence[Result]
     shared: Sequence[Result]
     failed: int = 0
+    shares: Sequence[float] = ()
 
     @cached_property
     def goodput_geomean(self) -> float | None:
@@ -171,6 +196,11 @@ class Standing:
         return worst.ratio.ci95 * (worst.performance**2 if worst.less_is_better else 1)
 
     @property
+    def share_of_best(self) -> float | None:
+        """Its lowest share of the goodput of the best entrant whose TCP RTT is no longer."""
+        return min(self.shares, default=None)
+
+    @property
     def latency_p50_ratio(self) -> float | None:
         return self._ratio("request_response_ms_p50")
 
@@ -184,7 +214,7 @@ class Standing:
 
     @property
     def rtt_ratio(self) -> float | None:
-        return self._ratio("tcp_rtt_ms_p50")
+        return self._ratio(_RTT)
 
     @property
     def acks_per_s(self) -> float | None:
@@ -243,6 +273,7 @@ def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[St
     for name, title in titles.items():
         having = [contest for contest in counted if name in contest.results]
         failed = sum(name in each.failed and name not in each.results for each in counted)
+        shares = [contest.share_of_best(name) for contest in having]
         if having or failed:
             found.append(
                 Standing(
@@ -252,6 +283,7 @@ def standings(contests: Sequence[Contest], titles: Mapping[str, str]) -> list[St
                     [contest.results[BASELINE] for contest in having],
                     [contest.results[name] for contest in shared if name in contest.results],
                     failed,
+                    [value for value in shares if value is not None],
                 )
             )
     return sorted(found, key=lambda standing: standing.goodput_geomean or 0.0, reverse=True)
@@ -267,6 +299,7 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
                 "goodput_geomean": standing.goodput_geomean,
                 "goodput_ci95": standing.goodput_ci95,
                 "worst": standing.worst,
+                "share_of_best": standing.share_of_best,
                 "won": standing.count("won"),
                 "tied": standing.count("tied"),
                 "lost": standing.count("lost"),
@@ -296,6 +329,8 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
                         "ci95": result.ratio.ci95,
                         "n": result.ratio.n,
                         "verdict": result.verdict,
+                        "tcp_rtt_ratio": result.rtt_ratio,
+                        "share_of_best": contest.share_of_best(result.entrant),
                     }
                     for result in contest.results.values()
                 ],
@@ -306,15 +341,21 @@ def document(standings: Sequence[Standing], contests: Sequence[Contest]) -> dict
     }
 
 
+def share(value: float | None) -> str:
+    """0.983 is 98.3%."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
 def table(standings: Sequence[Standing]) -> str:
     """The standings, for the terminal."""
-    head = ["", "goodput", "worst", "won", "tied", "lost", "failed"]
+    head = ["", "goodput", "worst", "share of best", "won", "tied", "lost", "failed"]
     head += ["p99", "completion", "RTT", "ACKs/s"]
     rows = [
         [
             standing.entrant,
             change(standing.goodput_geomean),
             change(standing.worst),
+            share(standing.share_of_best),
             *(str(standing.count(verdict)) for verdict in ("won", "tied", "lost")),
             str(standing.failed),
             change(standing.latency_p99_ratio),
