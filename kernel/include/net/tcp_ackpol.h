@@ -59,6 +59,8 @@ enum tcp_ackpol_reason {
  * @bound_us: latest time for the ACK of the first, 0 if not yet known
  * @deadline_us: time at which the ACK is due, 0 if the policy's timer is not
  *	used
+ * @gap_us: data_recv() is called only after this long without arrivals; set by the
+ *	policy, 0 for every arrival
  * @probe_us: time after the last segment at which a sender may probe, if there
  *	are several
  * @segs: segments received and not yet acknowledged
@@ -80,6 +82,7 @@ struct tcp_ackpol {
 	u64	first_us;
 	u64	bound_us;
 	u64	deadline_us;
+	u32	gap_us;
 	u32	probe_us;
 	u32	segs;
 	u32	delay_us;

@@ -183,10 +183,11 @@ void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb)
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 now_us = tp->tcp_mstamp;
+	u64 iat_us = now_us - ap->arrival_us;
 
 	sock_owned_by_me(sk);
 	/* Half of the round trip time, which is stored in eighths */
-	if ((now_us - ap->arrival_us) * 16 >= tp->rcv_rtt_est.rtt_us)
+	if (iat_us * 16 >= tp->rcv_rtt_est.rtt_us)
 		ap->resumed_us = now_us;
 	ap->previous_us = ap->arrival_us;
 	ap->arrival_us = now_us;
@@ -196,7 +197,7 @@ void __tcp_ackpol_data_recv(struct sock *sk, const struct sk_buff *skb)
 	}
 	ap->segs += tcp_ackpol_skb_segs(skb);
 
-	if (ap->ops->data_recv)
+	if (iat_us >= ap->gap_us && ap->ops->data_recv)
 		ap->ops->data_recv(sk);
 }
 

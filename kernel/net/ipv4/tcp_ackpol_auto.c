@@ -74,6 +74,16 @@ static void tcp_auto_init(struct sock *sk)
 		state->min_rtt_us = tcp_min_rtt(tp);
 }
 
+/* Arrivals in between need no hook. In quick ACK mode no policy is asked, so state
+ * here what it would decide: whether growth of the window prolongs that mode depends
+ * on it.
+ */
+static void tcp_auto_apply(struct tcp_ackpol *ap, const struct tcp_auto *state)
+{
+	ap->gap_us = state->gap_us;
+	ap->as_default = !state->interval_us;
+}
+
 /* Not inlined: once per round trip, while tcp_auto_ack_sent() runs for each ACK */
 static noinline void tcp_auto_next_round(struct sock *sk, u32 rtt_us)
 {
@@ -84,6 +94,7 @@ static noinline void tcp_auto_next_round(struct sock *sk, u32 rtt_us)
 				      tcp_sk(sk)->rcv_nxt, rtt_us);
 	tcp_auto_decide(state, tcp_auto_params(sk), burst_us,
 			inet_csk(sk)->icsk_ack.rcv_mss, rtt_us);
+	tcp_auto_apply(tcp_ackpol(sk), state);
 }
 
 /* Rounds end with an ACK: that is often enough, and costs less */
@@ -101,16 +112,14 @@ static void tcp_auto_ack_sent(struct sock *sk)
 		tcp_auto_next_round(sk, rtt_us);
 }
 
-/* In quick ACK mode no policy is asked, so state here what it would decide: whether
- * growth of the window prolongs that mode depends on it.
- */
+/* Only after gaps, see tcp_auto_apply() */
 static void tcp_auto_data_recv(struct sock *sk)
 {
 	struct tcp_auto *state = tcp_ackpol_priv(sk);
 	struct tcp_ackpol *ap = tcp_ackpol(sk);
 
 	tcp_auto_gap(state, ap->arrival_us - ap->previous_us);
-	ap->as_default = !state->interval_us;
+	tcp_auto_apply(ap, state);
 }
 
 static u32 tcp_auto_ack_delay_us(struct sock *sk)
