@@ -100,6 +100,7 @@ static void connect_anew(int i)
 	memset(ap->priv, 0, sizeof(ap->priv));
 	ap->arrival_us = 0;
 	ap->previous_us = 0;
+	ap->gap_us = 0;
 	if (ap->ops->init)
 		ap->ops->init(socks[i]->sk);
 }
@@ -125,7 +126,7 @@ static void arrive(int i, const struct arrival *arrival)
 	if (!ap->segs)
 		ap->first_us = arrival->us;
 	ap->segs += max_t(u16, 1, arrival->segs);
-	if (ap->ops->data_recv)
+	if (ap->arrival_us - ap->previous_us >= ap->gap_us && ap->ops->data_recv)
 		ap->ops->data_recv(sk);
 }
 
