@@ -90,7 +90,7 @@ static void send_ack(u64 us)
 	compare(us, "ack_sent", 0, 0);
 }
 
-/* As after tcp_ackpol_attach() */
+/* As after tcp_ackpol_attach(), before the handshake */
 static void connect_anew(int i)
 {
 	struct tcp_ackpol *ap = state(i);
@@ -101,6 +101,7 @@ static void connect_anew(int i)
 	ap->arrival_us = 0;
 	ap->previous_us = 0;
 	ap->gap_us = 0;
+	tcp_sk(socks[i]->sk)->srtt_us = 0;
 	if (ap->ops->init)
 		ap->ops->init(socks[i]->sk);
 }
