@@ -104,7 +104,8 @@ def write_long_names(out_dir: Path) -> None:
     write_results(out_dir, ("0ms", "50ms"))
     document = json.loads((out_dir / "results.json").read_text())
     for item in document["runs"] + document["summary"]:
-        item["factors"]["command"] = f"fetch {' '.join('0123456789' for _ in range(14))}"
+        words = " ".join("0123456789" for _ in range(14))
+        item["factors"]["command"] = f"fetch {item['factors']['delay']} {words}"
     failed = document["runs"][-1]
     failed |= {"status": "failed", "error": f"no answer (console: {100 * 'x'})", "metrics": {}}
     save(out_dir, document)

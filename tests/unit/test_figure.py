@@ -91,7 +91,7 @@ def test_table_of_bars_has_the_labels_of_groups() -> None:
     found = table(Panel(Axis("share", "%"), ROWS, marks))
     assert found.head == ["condition", "series", "share (%)"]
     assert found.rows == [
-        ["delay 0 ms", "data, aad", "60 ± 2.5"],
+        ["delay 0 ms", "data, aad", "60.0 ± 2.5"],
         ["delay 0 ms", "idle, aad", "40"],
     ]
     assert found.text_columns == 2

@@ -131,7 +131,7 @@ def test_bars_have_the_base_and_label_of_their_group() -> None:
     assert (trace["x"], trace["base"], trace["orientation"]) == ([40], [60], "h")
     assert trace["name"] == "idle, aad"
     # Plotly's x is where the bar ends: 100.
-    assert trace["customdata"] == [("40 ± 2.5", "delay &lt;0 ms&gt;")]
+    assert trace["customdata"] == [("40.0 ± 2.5", "delay &lt;0 ms&gt;")]
     assert "<br>share: %{customdata[0]} %<br>" in trace["hovertemplate"]
     assert trace["error_x"]["color"] == "#1b1f24"
     assert found["layout"]["yaxis"]["ticktext"] == ["delay<br>&lt;0 ms&gt;", "other"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Numbers, labels and ranges as a report writes them."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,6 +100,35 @@ def test_a_figure_of_gains_has_at_least_one() -> None:
 )
 def test_numbers_are_readable(value: float | None, written: str) -> None:
     assert formats.number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("summary", "written"),
+    [
+        (None, EN_DASH),
+        (Summary(182.947, None, 1), "182.9"),
+        (Summary(182.947, 3.0912, 3), "182.9 ± 3.1"),
+        (Summary(-638.667, 989.556, 3), f"{MINUS}639 ± 990"),
+        (Summary(0.03968, 0.000752, 3), "0.03968 ± 0.00075"),
+        (Summary(67317.4, 188.4, 3), "67\N{NARROW NO-BREAK SPACE}317 ± 188"),
+        (Summary(2.0, 0.0, 3), "2.00 ± 0"),
+    ],
+)
+def test_a_mean_has_no_digits_beyond_its_interval(summary: Summary | None, written: str) -> None:
+    assert formats.with_interval(summary) == written
+
+
+def test_labels_omit_factors_that_do_not_vary(tmp_path: Path) -> None:
+    def labels(*delays: str) -> list[str]:
+        out_dir = small_report.write_results(tmp_path / "-".join(delays), delays)
+        document = json.loads((out_dir / "results.json").read_text())
+        for item in document["runs"] + document["summary"]:
+            item["factors"]["gro"] = "on"
+        small_report.save(out_dir, document)
+        return [condition.label for condition in model.load(out_dir).conditions]
+
+    assert labels("0ms", "50ms") == ["delay 0 ms", "delay 50 ms"]
+    assert labels("50ms") == ["delay 50 ms, gro on"]
 
 
 def test_a_label_is_not_broken_within_a_factor() -> None:

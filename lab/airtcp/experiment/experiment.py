@@ -82,7 +82,7 @@ def differing(cases: Iterable[tuple[Hashable, Mapping[str, Plain]]]) -> list[str
     first: dict[Hashable, Mapping[str, Plain]] = {}
     for key, factors in cases:
         other = first.setdefault(key, factors)
-        differ |= {name: None for name, value in factors.items() if other[name] != value}
+        differ |= {name: None for name, value in factors.items() if other.get(name) != value}
     return list(differ)
 
 

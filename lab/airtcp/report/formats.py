@@ -15,18 +15,19 @@ def number(value: float | None) -> str:
     """Two to four significant digits; large whole numbers unchanged; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
+    return _fixed(value, _decimals(value))
+
+
+def _fixed(value: float, decimals: int) -> str:
+    # z: a small negative value is 0.0000, not -0.0000
+    text = f"{value:z,.{decimals}f}"
+    return text.replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", _MINUS)
+
+
+def _decimals(value: float) -> int:
     magnitude = abs(value)
-    if magnitude >= 1000:
-        text = f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    elif value == int(value) and (magnitude >= 100 or magnitude == 0):
-        text = f"{value:.0f}"
-    else:
-        # z: a small negative value is 0.0000, not -0.0000
-        text = f"{value:z.{_decimals(magnitude)}f}"
-    return text.replace("-", _MINUS)
-
-
-def _decimals(magnitude: float) -> int:
+    if magnitude >= 1000 or (value == int(value) and (magnitude >= 100 or magnitude == 0)):
+        return 0
     if magnitude >= 1:
         return 1 if magnitude >= 100 else 2
     return max(4, 1 - math.floor(math.log10(magnitude))) if magnitude >= _LEAST else 4
@@ -53,9 +54,15 @@ def percent_interval(value: Summary | None) -> str:
 
 
 def with_interval(value: Summary | None) -> str:
-    """A mean with the half width of its 95% interval; a dash for None."""
+    """A mean with the half width of its 95% interval; a dash for None.
+
+    Both are rounded to two significant digits of the half width.
+    """
     if value is None:
-        return "\N{EN DASH}"
+        return number(None)
     if value.ci95 is None:
         return number(value.mean)
-    return f"{number(value.mean)} ± {number(value.ci95)}"
+    if value.ci95 < _LEAST:
+        return f"{number(value.mean)} ± 0"
+    decimals = max(0, 1 - math.floor(math.log10(value.ci95)))
+    return f"{_fixed(value.mean, decimals)} ± {_fixed(value.ci95, decimals)}"

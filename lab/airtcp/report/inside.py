@@ -113,7 +113,7 @@ def _medium_plots(condition: Condition, policies: Policies, notes: list[str]) ->
             condition,
             "ampdu",
             "MPDUs in an A-MPDU",
-            "PPDUs that carry data, all seeds together.",
+            "Share of PPDUs that carry data, all seeds together.",
             aggregates({policy: counts for policy, counts in sizes.items() if counts}, policies),
         )
 
@@ -236,7 +236,7 @@ def _heights(marks: Sequence[Mark]) -> list[float]:
 
 
 def aggregates(sizes: Mapping[str, Mapping[int, int]], policies: Policies) -> Figure:
-    """Histogram of MPDUs per data PPDU."""
+    """Histograms of MPDUs per data PPDU, one below the other: they are often almost equal."""
     largest = max(max(counts) for counts in sizes.values())
     edges = floats(numpy.arange(largest + 1) + 0.5)
     marks: list[Mark] = []
@@ -246,8 +246,9 @@ def aggregates(sizes: Mapping[str, Mapping[int, int]], policies: Policies) -> Fi
         style = policies.line(policy, 1.0)
         marks.append(Steps(entries=[policy], heights=shares, edges=edges, style=style, filled=True))
     x = Axis("MPDUs in a data PPDU", limits=(0.5, largest + 0.5), grid=False)
-    y = Axis("share of data PPDUs", "%", with_margin(_heights(marks), low=0.0))
-    return Figure([Panel(x, y, marks)], 1.9, legend=policies.legend(sizes))
+    y = Axis("share", "%", with_margin(_heights(marks), low=0.0))
+    shown = [Panel(x, y, [mark], row=row) for row, mark in enumerate(marks)]
+    return Figure(shown, 0.9 + 0.65 * len(marks), legend=policies.legend(sizes), shared="xy")
 
 
 def distribution(

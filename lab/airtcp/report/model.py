@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from airtcp import provenance, statistics
 from airtcp.errors import AirtcpError, InputError
 from airtcp.experiment.casenames import display_name, unusual, usual_values
-from airtcp.experiment.experiment import condition_of
+from airtcp.experiment.experiment import condition_of, differing
 from airtcp.experiment.published import published_ratio
 from airtcp.experiment.topology import Network
 from airtcp.files.latency import Latency, read_ping
@@ -255,6 +255,7 @@ def load(out_dir: Path) -> Results:
     policies = list(dict.fromkeys(_policy(run) for run in runs))
     policies.sort(key=lambda policy: policy != BASELINE)  # stable: the others keep their order
     usual = usual_values([run.factors for run in document.runs])
+    varying = differing(("", condition_of(run.factors)) for run in document.runs)
     summaries = _by_condition(document.summary)
     return Results(
         name=document.experiment,
@@ -265,7 +266,12 @@ def load(out_dir: Path) -> Results:
         policies=policies,
         conditions=list(
             _with_own_slugs(
-                _condition(out_dir, of_condition, summaries.get(key, ()), policies, usual)
+                _condition(
+                    _label(of_condition[0], varying, usual),
+                    policies,
+                    [Run(run, run.directory(out_dir)) for run in of_condition],
+                    summaries.get(key, ()),
+                )
                 for key, of_condition in _by_condition(runs).items()
             )
         ),
@@ -299,21 +305,23 @@ def _by_condition(items: Sequence[_Item]) -> dict[str, list[_Item]]:
     return grouped
 
 
+def _label(run: RunRecord, varying: Sequence[str], usual: Mapping[str, Plain]) -> str:
+    """The label of a run's condition: the factors that vary, all if none varies."""
+    factors = condition_of(run.factors)
+    varied = {name: value for name, value in factors.items() if name in varying}
+    return label_of(varied or factors, usual)
+
+
 def _condition(
-    out_dir: Path,
-    runs: Sequence[RunRecord],
-    summaries: Sequence[SummaryRow],
-    policies: Sequence[str],
-    usual: Mapping[str, Plain],
+    label: str, policies: Sequence[str], runs: Sequence[Run], summaries: Sequence[SummaryRow]
 ) -> Condition:
     """A condition, of all its runs and rows."""
-    label = label_of(condition_of(runs[0].factors), usual)
     measured = []
     for policy in policies:
-        own_runs = [run for run in runs if run.factors.get(POLICY, policy) == policy]
+        own_runs = [run for run in runs if run.record.factors.get(POLICY, policy) == policy]
         own_rows = [row for row in summaries if row.factors.get(POLICY, policy) == policy]
         if own_runs:
-            measured.append(_measured(out_dir, policy, own_runs, own_rows))
+            measured.append(_measured(policy, own_runs, own_rows))
     text = label.replace(_MICRO, "u")
     return Condition(label, re.sub("[^A-Za-z0-9]+", "-", text).strip("-").lower(), measured)
 
@@ -330,12 +338,10 @@ def _with_own_slugs(conditions: Iterable[Condition]) -> Iterator[Condition]:
         yield replace(condition, slug=slug)
 
 
-def _measured(
-    out_dir: Path, policy: str, runs: Sequence[RunRecord], summaries: Sequence[SummaryRow]
-) -> Measured:
+def _measured(policy: str, runs: Sequence[Run], summaries: Sequence[SummaryRow]) -> Measured:
     return Measured(
         policy=policy,
-        runs=[Run(run, run.directory(out_dir)) for run in sorted(runs, key=lambda run: run.seed)],
+        runs=sorted(runs, key=lambda run: run.seed),
         summaries={
             row.metric: statistics.Summary(row.mean, row.ci95, row.n)
             for row in summaries

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airtcp.report.figure import Axis, Figure, Panel, Valued
-from airtcp.statistics import Floats
+from airtcp.report.formats import with_interval
+from airtcp.statistics import Floats, Summary
 from airtcp.units import rounded
 
 # A readable length; the files of a run contain everything that it measured.
@@ -76,6 +77,6 @@ def texts(axis: Axis, values: Floats, halves: Floats) -> list[str]:
     if axis.ticks:
         return [axis.label_at(float(value)) for value in values]
     return [
-        rounded(value, 4) + ("" if math.isnan(half) else f" ± {rounded(half, 3)}")
+        rounded(value, 4) if math.isnan(half) else with_interval(Summary(value, half, 0))
         for value, half in zip(values, halves, strict=True)
     ]
