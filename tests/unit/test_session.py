@@ -98,6 +98,19 @@ def test_how_a_sweep_ends(
     assert documents.read(tmp_path) == result.document
 
 
+def test_a_run_that_finishes_unreported_during_an_interrupt_is_in_the_results(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def execute(todo: Sequence[Request], out_dir: Path) -> Outcome:
+        finish(todo[1], out_dir)
+        return Outcome([], {}, interrupted=True)
+
+    replace_runs(monkeypatch, execute)
+    result, [line] = measured(tmp_path)
+    assert result.document and [run.factors for run in result.document.runs] == [{"mcs": 7}]
+    assert line.startswith("airtcp: interrupted: 1 of 2 runs are kept")
+
+
 def test_runs_are_kept_if_the_tables_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

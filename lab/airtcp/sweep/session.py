@@ -311,7 +311,12 @@ def _measuring_with(
     stopped = outcome.stopped
     document = None
     with interrupts.deferred():
-        runs, changed = _records([*done, *outcome.recorded], out_dir)
+        done += outcome.recorded
+        if outcome.interrupted:  # runs may have finished without having been reported
+            reported = {*done, *failures}
+            rest = [job for job in todo if job not in reported]
+            done += split(rest, out_dir, index, (), options.say, verify=False)[0]
+        runs, changed = _records(done, out_dir)
         failures |= changed
         if runs:
             document = assembly.document(experiment, cases, machines.kernel, runs, options.command)
