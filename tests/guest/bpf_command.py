@@ -14,6 +14,8 @@ from typing import Any
 
 from bpf_policies import SYSCTL, available, pair, policy
 
+HOST = Path("/run/host")
+"""The host's files, also those below /tmp, over which the guest has mounted its own."""
 CGROUP = Path("/run/cgroup")
 GROUP = CGROUP / "group"
 
@@ -22,7 +24,7 @@ def command(*arguments: object) -> tuple[int, str]:
     """Exit code and output of `airtcp policy`."""
     python, lab = sys.argv[1:]
     done = subprocess.run(
-        [python, "-P", "-m", "airtcp", "policy", *map(str, arguments)],
+        [f"{HOST}{python}", "-P", "-m", "airtcp", "policy", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": lab, "HOME": "/tmp"},
         capture_output=True,
         text=True,
@@ -38,6 +40,8 @@ def policies_in(cgroup: Path) -> list[str]:
 
 
 def main() -> None:
+    HOST.mkdir()
+    subprocess.run(["mount", "--bind", "/", HOST], check=True)
     GROUP.parent.mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", CGROUP], check=True)
     GROUP.mkdir()

@@ -120,7 +120,7 @@ def test_script_passes(results: dict[str, Any], kind: str, script: str) -> None:
 def test_programs_send_what_the_module_sends(results: dict[str, Any], script: str) -> None:
     """Except while a script allows anything, which depends on when the window stops growing."""
     sent, expected = (results[kind][script]["checked"] for kind in ("bpf", "module"))
-    assert len(sent) > 3
+    assert sent  # auto-growing-window checks only the handshake
     for one, other in zip(sent, expected, strict=True):
         (at, _, what), (expected_at, _, expected_what) = one.partition(" "), other.partition(" ")
         assert NOT_COMPARED.sub("", what) == NOT_COMPARED.sub("", expected_what)
