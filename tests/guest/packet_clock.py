@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 PHASE_NS = 8_000_000
 """Scripts start at a multiple of this, which is the start of a jiffy and a tick of the clock."""
-SETTLE_NS = 500_000_000
-"""Time between the creation of a namespace and the start of its script."""
 TIMER_ABSTIME, PR_SET_TIMERSLACK = 1, 29
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -32,6 +30,8 @@ class Timing:
     """Each segment arrives on time or this much later, which is pseudo-random."""
     ahead_ns: int | None = None
     """With this much time until the next call, the queue gets segments that arrive after it."""
+    settle_ns: int = 500_000_000
+    """Time between the creation of a namespace and the start of its script."""
 
     def allows(self, after_ns: int, by_call: bool) -> bool:
         """Whether TCP may send this long after the time of the script."""
@@ -47,25 +47,28 @@ VIRTUAL = Timing(lead_ns=100_000, late_ns=768, call_ns=1_000, call_late_ns=10_00
 JITTER = replace(VIRTUAL, call_ns=1_999, early_ns=10_000, jitter_ns=999)
 
 # Each instruction takes 1 ns. Measured without runtime checks in the kernel: up to 27 us until TCP
-# has sent an ACK, up to 108 us if a program that wakes up causes it.
+# has sent an ACK, up to 108 us if a program that wakes up causes it. It takes longer while the
+# other processor passes segments to the queue, so the start of the script waits until those of the
+# first 3 seconds are there. That takes 150 us for each; the longest script has 7,000 segments.
 COUNTED = Timing(
     lead_ns=3_000_000_000,
     late_ns=50_000,
     call_ns=50_000,
     call_late_ns=150_000,
     ahead_ns=30_000,
+    settle_ns=2_000_000_000,
 )
 
 
 class Clock:
     """CLOCK_MONOTONIC, relative to the start of the script."""
 
-    def __init__(self, after_ns: int) -> None:
-        self.after_ns = after_ns
+    def __init__(self, timing: Timing) -> None:
+        self.after_ns = timing.call_ns
         # Exact, because each of these calls advances the guest's clock equally.
         before, real, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
         self._real_ns = real - (before + after) // 2
-        self.begin_ns = -(-(after + SETTLE_NS) // PHASE_NS) * PHASE_NS
+        self.begin_ns = -(-(after + timing.settle_ns) // PHASE_NS) * PHASE_NS
 
     def left_ns(self, at_ns: int) -> int:
         """Time until sleep_past(at_ns) would return."""
