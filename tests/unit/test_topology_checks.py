@@ -205,6 +205,33 @@ def test_acks_between_servers_are_filtered_at_the_router_of_either(tmp_path: Pat
         load(write(tmp_path, direct))
 
 
+@pytest.mark.parametrize(
+    ("near", "far", "flow"),
+    [
+        ("rate: 1Gbit", "", ""),
+        ("", "return_rate: 1Gbit", ""),
+        ("", "delay: 1ms", ""),
+        ("path: lte", "", ""),
+        ("", "router: cisco881", ""),
+        ("", "", ", rate: 1Gbit"),
+        ("", "", ", read_rate: 1Gbit"),
+        ("", "", ", workload: transfer, transfer_size: 1MB"),
+        ("", "", ", protocol: udp, rate: 1Gbit"),
+    ],
+)
+def test_bulk_data_between_servers_needs_a_limit(
+    tmp_path: Path, near: str, far: str, flow: str
+) -> None:
+    text = SMALL.replace("near: {}", f"near: {{{near}}}\n    far: {{{far}}}")
+    unlimited = SMALL.replace("near: {}", "near: {return_rate: 1Gbit}\n    far: {rate: 1Gbit}")
+    old = "{from: near, to: laptop, start: 1s, duration: 4s}"
+    assert old in SMALL
+    assert load(write(tmp_path, text.replace(old, f"{{from: near, to: far{flow}}}"))).cases()
+    message = r":\d+: flows\[0\]: nothing limits its rate; give near a rate or a delay, or the"
+    with pytest.raises(InputError, match=message):
+        load(write(tmp_path, unlimited.replace(old, "{from: near, to: far}")))
+
+
 def test_stations_inherit_from_access_points_all_but_their_place(tmp_path: Path) -> None:
     text = SMALL.replace("ap: {}", "ap: {standard: 802.11ax, snr: 30dB, ul_ofdma: on}")
     text = text.replace("{duration: 5s}", "{duration: 5s, error_model: snr}")

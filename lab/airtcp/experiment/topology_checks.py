@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from airtcp import suggest
-from airtcp.experiment import association
+from airtcp.experiment import association, flow_paths
 from airtcp.experiment.topology import (
     MODELS,
     PLACES,
@@ -223,7 +223,7 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
         for key, name in (("from", flow.sender), ("to", flow.receiver)):
             if name not in hosts:
                 yield Problem((*at, key), f"unknown host {_unknown(name, hosts)}")
-        yield from (Problem((*at, "via"), text) for text in _via(network, flow))
+        yield from (Problem((*at, "via"), text) for text in flow_paths.via(network, flow))
         if flow.sender == flow.receiver:
             yield Problem((*at, "to"), f"from {flow.sender!r} to itself; give another host")
         yield from (Problem((*at, key), text) for key, text in _times(parameters, flow))
@@ -236,28 +236,6 @@ def _flows(network: Network, parameters: Parameters) -> Iterator[Problem]:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         second = [number for number, name in enumerate(names) if name == twice[0]][1]
         yield Problem(("flows", second), f"two flows are named {twice[0]!r}; give one a `name`")
-
-
-def _via(network: Network, flow: Flow) -> Iterator[str]:
-    ends = {flow.sender, flow.receiver}
-    if flow.via is None:
-        return
-    if flow.via not in network.topology.servers:
-        yield f"unknown server {_unknown(flow.via, network.topology.servers)}"
-    elif flow.via in ends:
-        yield f"{flow.via!r} is an end of the flow; give another server"
-    elif any(
-        {other.sender, other.receiver} == ends and other.via != flow.via for other in network.flows
-    ):
-        yield "all flows between two hosts need the same `via`"
-    elif any(
-        other.via and flow.via in (others := {other.sender, other.receiver}) and others & ends
-        for other in network.flows
-    ):
-        yield (
-            f"{flow.via!r} is also an end of another flow of these hosts that has a `via`; remove "
-            "one of the two"
-        )
 
 
 def _times(parameters: Parameters, flow: Flow) -> Iterator[tuple[str, str]]:
@@ -297,24 +275,15 @@ def _traffic_problem(
     if given and not settings.lasts:
         text = f"is not allowed with workload {settings.workload}; allowed: workload bulk"
         return Problem((*at, given[0]), text)
-    return _missing_router(network, parameters, flow, at)
-
-
-def _missing_router(
-    network: Network, parameters: Parameters, flow: Flow, at: tuple[str | int, ...]
-) -> Problem | None:
-    """The problem that the flow's ACKs are to be filtered at a router that does not exist."""
     if network.topology.group(flow.receiver) is None:
         return None
-    receiver = network.of_node(flow.receiver, parameters)
-    if receiver.ack_filter_at != "router":
-        return None
-    ends = [name for name in (flow.receiver, flow.sender) if name in network.topology.servers]
-    if any(network.of_node(name, parameters).router != "none" for name in ends):
-        return None
-    return Problem(
-        at, f"{flow.receiver} has ack_filter_at router, but neither end of the flow has a router"
-    )
+    for check in (
+        flow_paths.router(network, parameters, flow),
+        flow_paths.limit(network, parameters, flow, settings),
+    ):
+        for text in check:
+            return Problem(at, text)
+    return None
 
 
 def _schedule(network: Network, parameters: Parameters) -> Iterator[Problem]:
