@@ -306,18 +306,18 @@ def test_published_ratios_are_listed_with_ours(tmp_path: Path) -> None:
     assert "Why values differ: The &lt;moon&gt;." in page and "Table &lt;5.1&gt;" in page
 
 
-def test_published_bounds_are_not_shown_as_approximate(tmp_path: Path) -> None:
+def test_published_values_are_shown_with_their_sign_and_digits(tmp_path: Path) -> None:
     out_dir = write_results(tmp_path / "out", figures=[AGAINST])
     path = out_dir / "results.json"
     for precision in ("approximate", "at most", "at least"):
         document = json.loads(path.read_text())
         for row in document["summary"]:
             if row["published"]:
-                row["published"]["precision"] = precision
+                row["published"] |= {"precision": precision, "value": 50}
         path.write_text(json.dumps(document))
         shown = Elements(text_of(out_dir)).rows
-        # In the table of goodput, and in that of the figure.
-        assert len([row for row in shown if f"{papers.SIGNS[precision]}174.4" in row]) == 2
+        # Of two policies, in the table of goodput and in that of the figure.
+        assert len([row for row in shown if f"{papers.SIGNS[precision]}50" in row]) == 4
 
 
 def test_factors_that_a_figure_does_not_use_become_lines(tmp_path: Path) -> None:

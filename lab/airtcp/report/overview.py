@@ -200,7 +200,7 @@ def bars(results: Results, metric: str, name: str, unit: str = "") -> Figure:
 def _numbers(mean: float, published: PublishedValue | None) -> str:
     """The number at a bar: `149`, or `149 / 157` with the published value."""
     text = rounded(mean, 3)
-    return f"{text} / {published.sign}{rounded(published.value, 3)}" if published else text
+    return f"{text} / {published.text(3)}" if published else text
 
 
 def _bars_caption(results: Results, metric: str) -> str:

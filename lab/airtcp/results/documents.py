@@ -20,6 +20,7 @@ from airtcp.results.jsonfile import Document, JsonObject
 from airtcp.results.modelfit import MeanAbsoluteError, Point
 from airtcp.results.record import KernelRecord, Provenance, RunRecord
 from airtcp.results.verdicts import IN_SCHEMA_1, Verdict
+from airtcp.units import rounded
 
 SCHEMA = 3
 FILE = "results.json"
@@ -32,10 +33,9 @@ class PublishedValue(Document):
     precision: Precision
     source: str
 
-    @property
-    def sign(self) -> str:
-        """What is written before the value."""
-        return SIGNS[self.precision]
+    def text(self, digits: int = 6) -> str:
+        """The value with its digits as published, and whether it is approximate or a bound."""
+        return SIGNS[self.precision] + rounded(self.value, digits)
 
 
 class SummaryRow(Document):

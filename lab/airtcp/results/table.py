@@ -12,11 +12,10 @@ from airtcp.kernel.policies import BASELINE
 from airtcp.parameters.quantity import Plain
 from airtcp.results import reproduction
 from airtcp.results.comparison import durations
-from airtcp.results.documents import ModelComparison, PublishedValue, SummaryRow, SweepDocument
+from airtcp.results.documents import ModelComparison, SummaryRow, SweepDocument
 from airtcp.statistics import paired_ratio
 from airtcp.steps.workloads import HEADLINES
 from airtcp.steps.workloads.workload import Headline
-from airtcp.units import rounded
 
 _PLAN = "plan.sh"
 _COUNTED = ("segments", "MPDUs", "PPDUs", "frames")  # units of counts
@@ -148,7 +147,7 @@ def _tables(
                 case_name(summary.factors, usual),
                 str(summary.n),
                 *_texts(headline.unit, summary),
-                _published(published),
+                published.text() if published else "-",
                 "-" if ratio is None else f"{ratio:.2f}",
             ]
         )
@@ -244,12 +243,6 @@ def _number(value: float) -> str:
 def _decimals(value: float) -> int:
     """Two decimal places, or those of three significant digits of a small value."""
     return 2 if value == 0 or abs(value) >= 0.1 else 2 - math.floor(math.log10(abs(value)))
-
-
-def _published(published: PublishedValue | None) -> str:
-    if published is None:
-        return "-"
-    return published.sign + rounded(published.value, 6)
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Container[int] = (0,)) -> str:

@@ -11,7 +11,7 @@ from airtcp.parameters import NUMBERS
 from airtcp.report.declared import layout, panels
 from airtcp.report.declared.layout import Layout, Place
 from airtcp.report.figure import Entry, Figure, Labels, Line, Mark, Style, Text, floats
-from airtcp.report.formats import number, with_interval
+from airtcp.report.formats import with_interval
 from airtcp.report.model import Measured, Results
 from airtcp.report.plot import Plot
 from airtcp.report.table import Table
@@ -82,7 +82,7 @@ def _table(figure: MetricFigure, laid_out: Layout) -> Table:
         )
         for metric in metrics:
             value = published.get(metric)
-            row.append(f"{value.sign}{number(value.value)}" if value else _DASH)
+            row.append(value.text() if value else _DASH)
             sources += [value.source] if value and value.source else []
         rows.append(row)
     titles = [layout.axis([figure.x]).title]
