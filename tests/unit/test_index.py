@@ -35,6 +35,9 @@ def test_index_has_a_card_for_each_report(site: Path, tmp_path: Path) -> None:
     assert "<dd>none</dd>" in text
     assert '<a href="second/report.html">second</a>' in text
     assert "<span>seeds=2</span>" in text
+    report = (tmp_path / "second" / "report.html").read_text()
+    assert (finding := report.split('<p class="finding">')[1].split("</p>")[0])
+    assert text.count(f'<p class="note">{finding}</p>') == 2
     assert "<p>A &lt;small&gt; experiment</p>" in text
     assert f"./airtcp report {tmp_path / 'bare'}" in text
     assert cli.main(["report", "--index", str(tmp_path)]) == 0

@@ -21,10 +21,11 @@ from airtcp.results.verdicts import Verdict
 
 @dataclass(frozen=True)
 class Card:
-    """One experiment. svg: its first figure, for the page; None if there is none."""
+    """One experiment. finding: what its report says first, or nothing; svg: its first figure."""
 
     name: str
     title: str
+    finding: str
     settings: Sequence[str]
     source: str
     link: str
@@ -62,7 +63,8 @@ def _card(out_dir: Path, number: int) -> Card:
     done = [run.ok for run in document.runs]
     return Card(
         name=out_dir.name,
-        title=_title(report) or document.title,
+        title=_text("<title>(.*?)</title>", report) or document.title,
+        finding=_text('<p class="finding">(.*?)</p>', report),
         settings=settings_of(document.command),
         source=document.source,
         link=f"{quote(out_dir.name)}/report.html",
@@ -81,10 +83,10 @@ def _reproduced(document: SweepDocument) -> str:
     return ", ".join(parts) or ("none for these cases" if counts else "none")
 
 
-def _title(report: str) -> str:
-    """The title of a report, which may have its own."""
-    title = re.search("<title>(.*?)</title>", report, re.DOTALL)
-    return unescape(title[1]) if title else ""
+def _text(pattern: str, report: str) -> str:
+    """The text of the first element of a report that matches the pattern; empty if none does."""
+    element = re.search(pattern, report, re.DOTALL)
+    return unescape(element[1]) if element else ""
 
 
 def _picture(report: str, number: int) -> str | None:
